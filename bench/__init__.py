@@ -41,7 +41,7 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """The public names, which completion then offers before their first use."""
+    """Return the public names, which completion then offers before their first use."""
     return __all__
 
 

@@ -19,13 +19,13 @@ class InputError(ValueError):
     """
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows of it."""
+        """Return what IPython shows of it."""
         lines = traceback.format_exception(self) if TRACEBACK in os.environ else [f"{type(self).__name__}: {self}"]
         return [line.rstrip("\n") for line in lines]
 
 
 def unknown_name(kind: str, name: str, names: Iterable[str], remedy: str | None = None) -> InputError:
-    """The error for a name that is not in a table; it suggests the nearest valid name, or lists all.
+    """Return the error for a name that is not in a table; it suggests the nearest valid name, or lists all.
 
     Args:
         kind: what the name refers to ("sweep", "figure").
@@ -40,19 +40,19 @@ def unknown_name(kind: str, name: str, names: Iterable[str], remedy: str | None 
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The one of the names that is meant by a misspelt one; None where none is near."""
+    """Return the one of the names that is meant by a misspelt one; None where none is near."""
     in_lower_case = {known.lower(): known for known in names}
     near = get_close_matches(name.lower(), in_lower_case, n=1)
     return in_lower_case[near[0]] if near else None
 
 
 def cannot_write(error: OSError, place: Path) -> InputError:
-    """The error for results that cannot be written; it names the file of the error, or else the place."""
+    """Return the error for results that cannot be written; it names the file of the error, or else the place."""
     return InputError(f"cannot write {error.filename or place}: {error.strerror}; choose another --out")
 
 
 def shown(value: object) -> str:
-    """A value for a message: its repr in one line of at most 100 characters; its type where repr fails."""
+    """Return a value for a message: its repr in one line of at most 100 characters; its type where repr fails."""
     try:
         text = " ".join(repr(value).split())
     except Exception:  # of a user's class
@@ -61,12 +61,12 @@ def shown(value: object) -> str:
 
 
 def cut(text: str, most: int = MOST_SHOWN) -> str:
-    """A text for a message, of at most so many characters."""
+    """Return a text for a message, of at most so many characters."""
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def expanded(path: str | os.PathLike, option: str) -> Path:
-    """A path with a leading ~ or ~USER replaced by the home folder.
+    """Return a path with a leading ~ or ~USER replaced by the home folder.
 
     Raises:
         InputError: where there is no such user; naming the option.
@@ -80,13 +80,13 @@ def expanded(path: str | os.PathLike, option: str) -> Path:
 
 
 def remedy_of(error: OSError) -> str:
-    """What to do about a file that cannot be read."""
+    """Return what to do about a file that cannot be read."""
     return "make it readable" if isinstance(error, PermissionError) else "move it elsewhere"
 
 
 def place_of(error: BaseException) -> str:
-    """Where an error came from, as " (FILE, line N)": the last line of code outside the suite and installed packages,
-    or else the last outside installed packages; "" where there is neither.
+    """Return where an error came from, as " (FILE, line N)": the last line of code outside the suite and installed
+    packages, or else the last outside installed packages; "" where there is neither.
     """
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "site-packages" not in frame.filename]
     own = [frame for frame in frames if not Path(frame.filename).is_relative_to(SUITE)] or frames
@@ -94,7 +94,7 @@ def place_of(error: BaseException) -> str:
 
 
 def in_one_line(error: BaseException) -> str:
-    """The type of an exception and the first line of its message, for errors in a user's code."""
+    """Return the type of an exception and the first line of its message, for errors in a user's code."""
     try:
         first = next(iter(str(error).splitlines()), "")
     except Exception:  # its own __str__ may fail

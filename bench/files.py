@@ -22,7 +22,7 @@ AS_TEXT = {"commit": str}
 
 
 def open_lock(path: Path) -> int:
-    """A descriptor of a file to lock; the file is created where it is missing.
+    """Return a descriptor of a file to lock; the file is created where it is missing.
 
     Links are not followed and nothing is truncated, since the file may belong to somebody else.
     """
@@ -30,7 +30,7 @@ def open_lock(path: Path) -> int:
 
 
 def read_regular(path: Path) -> bytes:
-    """The content of a regular file.
+    """Return the content of a regular file.
 
     Raises:
         OSError: where there is none; at once for a pipe, which an ordinary read would wait for.
@@ -96,7 +96,7 @@ def set_aside(path: Path, remedy: str = "") -> None:
 
 
 def cache_folder(name: str) -> Path:
-    """The folder of one kind of cached files, in BENCH_CACHE or the user's cache folder. It may not exist yet.
+    """Return the folder of one kind of cached files, in BENCH_CACHE or the user's cache folder. It may not exist yet.
 
     Args:
         name: the kind: a data set, compiled programs, calibrated noise.
@@ -107,7 +107,7 @@ def cache_folder(name: str) -> Path:
 
 
 def recall(path: Path) -> Any:
-    """The content of a file that `remember` wrote; None where it is missing or damaged."""
+    """Return the content of a file that `remember` wrote; None where it is missing or damaged."""
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError):

@@ -60,7 +60,7 @@ repetitions, where_from = derived(select.repetitions), derived(select.where_from
 
 
 def judge(claim: Claim, runs: pd.DataFrame | None) -> Verdict:
-    """The verdict on a claim; never raises: an exception in the check gives the outcome ERROR.
+    """Return the verdict on a claim; never raises: an exception in the check gives the outcome ERROR.
 
     Where runs are missing, the evidence says which.
     """
@@ -79,13 +79,13 @@ def judge(claim: Claim, runs: pd.DataFrame | None) -> Verdict:
 
 
 def stopped(table: pd.DataFrame) -> list[str]:
-    """A line for each claim in a table of `judged` whose check raised an exception."""
+    """Return a line for each claim in a table of `judged` whose check raised an exception."""
     errors = table[table["verdict"] == ERROR]
     return [f"{row.paper}, {row.claim!r} ({row.where}): {row.evidence}" for row in errors.itertuples()]
 
 
 def as_text(table: pd.DataFrame, *, brief: bool = False) -> str:
-    """The verdicts as Markdown lines that fit a terminal; if brief, without their evidence.
+    """Return the verdicts as Markdown lines that fit a terminal; if brief, without their evidence.
 
     Where no claim was run, for one and the same reason, this is said once.
     """
@@ -116,7 +116,7 @@ def as_text(table: pd.DataFrame, *, brief: bool = False) -> str:
 
 
 def said(row) -> str:
-    """The verdict of a row of `judged` in words; where settings are not given, with the outcome here."""
+    """Return the verdict of a row of `judged` in words; where settings are not given, with the outcome here."""
     here = {UNDECIDED: "undecided here", FAILS: "fails here, which is not comparable"}
     return (
         f"{row.verdict} ({here.get(row.outcome, f'{row.outcome} here')})" if row.verdict == NO_SETTINGS else row.verdict
@@ -124,7 +124,7 @@ def said(row) -> str:
 
 
 def deviations_as_text(table: pd.DataFrame, left_out: Iterable[str]) -> str:
-    """The deviations from the published curves, and what is left out, as Markdown lines that fit a terminal."""
+    """Return the deviations from the published curves, and what is left out, as Markdown lines that fit a terminal."""
     lines = ["Largest deviation from the published points, curve by curve:", ""]
     for row in table.itertuples():
         variant = f" ({row.variant})" if row.variant else ""
@@ -138,7 +138,7 @@ def deviations_as_text(table: pd.DataFrame, left_out: Iterable[str]) -> str:
 
 
 def judged(paper: str, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """The claims of a paper with their verdicts: COLUMNS, a row each.
+    """Return the claims of a paper with their verdicts: COLUMNS, a row each.
 
     whose: PAPERS_OWN or OURS.
     statement, where, claim: what the paper states, its place, and our reading.
@@ -188,14 +188,15 @@ def judged(paper: str, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def runs_for(claim: Claim, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame | None:
-    """The runs of a claim's sweeps in one table; None where one of the sweeps has no results."""
+    """Return the runs of a claim's sweeps in one table; None where one of the sweeps has no results."""
     if any(sweep not in runs for sweep in claim.sweeps):
         return None
     return runs[claim.sweep] if not claim.also else together([runs[sweep] for sweep in claim.sweeps])
 
 
 def deviations_of(paper: str, runs: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, list[str]]:
-    """The deviations of the runs from published points, and the figures left out; empty without published curves."""
+    """Return the deviations of the runs from published points, and the figures left out; empty without published
+    curves."""
     deviations = PAPERS[paper].deviations
     return deviations(runs) if deviations else (pd.DataFrame(), [])
 
@@ -213,7 +214,7 @@ class Findings(NamedTuple):
 
 
 def findings(paper: str, runs: Mapping[str, pd.DataFrame]) -> Findings:
-    """The verdicts on a paper's claims, and the deviations from its curves.
+    """Return the verdicts on a paper's claims, and the deviations from its curves.
 
     Args:
         paper: its short name.
@@ -252,14 +253,14 @@ def check(paper: str, found: Findings, folder: Path, *, brief: bool = False) -> 
 
 
 def count(table: pd.DataFrame, column: str = "verdict") -> str:
-    """The number of claims by verdict: "3 hold, 1 is contradicted"."""
+    """Return the number of claims by verdict: "3 hold, 1 is contradicted"."""
     numbers = table[column].value_counts()
     return ", ".join(f"{numbers[v]} {words[int(numbers[v] > 1)]}" for v, words in COUNTED.items() if v in numbers)
 
 
 def tallies(table: pd.DataFrame) -> dict[str, str]:
-    """What became of the claims in a table of `judged`, in words, apart: those of the paper with its settings, the same
-    on the numbers that it published, those whose settings it does not give, and ours."""
+    """Return what became of the claims in a table of `judged`, in words, apart: those of the paper with its settings,
+    the same on the numbers that it published, those whose settings it does not give, and ours."""
     own, unknown = table["whose"] == PAPERS_OWN, table["verdict"] == NO_SETTINGS
     open_ones = table[own & unknown]
     return {
@@ -271,7 +272,7 @@ def tallies(table: pd.DataFrame) -> dict[str, str]:
 
 
 def judged_from(paper: str, folders: Mapping[str, Path]) -> str:
-    """The digest of what the verdicts of a paper follow from: its claims as they are written, and the runs.
+    """Return the digest of what the verdicts of a paper follow from: its claims as they are written, and the runs.
 
     Args:
         paper: its short name.
@@ -286,7 +287,7 @@ def judged_from(paper: str, folders: Mapping[str, Path]) -> str:
 
 
 def recall(paper: str, folders: Mapping[str, Path], folder: Path) -> tuple[pd.DataFrame, pd.DataFrame] | None:
-    """The verdicts that `check` wrote to a folder, and the deviations; None where they are not of these runs.
+    """Return the verdicts that `check` wrote to a folder, and the deviations; None where they are not of these runs.
 
     Args:
         paper: its short name.
@@ -331,7 +332,7 @@ def join(tables: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
 
 
 def _with_others(tables: Mapping[str, pd.DataFrame], folder: Path) -> Iterator[pd.DataFrame]:
-    """The tables of all papers that have one, in the order of the papers."""
+    """Yield the tables of all papers that have one, in the order of the papers."""
     for paper in PAPERS:
         path = folder / f"claims_{paper}.csv"
         if paper in tables:
@@ -341,7 +342,7 @@ def _with_others(tables: Mapping[str, pd.DataFrame], folder: Path) -> Iterator[p
 
 
 def written(path: Path, remedy: str) -> pd.DataFrame:
-    """A table of verdicts that `check` wrote, all of it text.
+    """Return a table of verdicts that `check` wrote, all of it text.
 
     Raises:
         InputError: where it is damaged; `remedy` says what to do.

@@ -73,7 +73,7 @@ class DrawByDefault(TyperGroup):
 
 
 def first_argument(args: list[str]) -> int | None:
-    """The index of the first argument that is neither an option nor its value."""
+    """Return the index of the first argument that is neither an option nor its value."""
     place = 0
     while place < len(args):
         if not args[place].startswith("-"):
@@ -119,7 +119,7 @@ def check_width(width: float, names: list[str] | None) -> None:
 
 
 def one_tuning(table: pd.DataFrame, figure: Figure, tune: str) -> pd.DataFrame:
-    """The rows of one way of tuning, for figures that show two; otherwise all rows."""
+    """Return the rows of one way of tuning, for figures that show two; otherwise all rows."""
     if tune == "both" or not figure.tunings:
         return table
     label = list(figure.tunings)[TUNINGS.index(tune)]
@@ -244,7 +244,7 @@ def draw(
 
 
 def by_sweeps(names: Sequence[str]) -> dict[tuple[str, ...], list[str]]:
-    """The names of figures by the sweeps that they show, whose runs are then read once."""
+    """Return the names of figures by the sweeps that they show, whose runs are then read once."""
     from figures import FIGURES
 
     found: dict[tuple[str, ...], list[str]] = {}
@@ -271,7 +271,7 @@ def list_(as_json: Json = False) -> None:
 
 
 def _sweep(figure: Figure) -> str | tuple[str, ...] | None:
-    """The sweep of a figure, all of them where it has several, or None where it needs no runs."""
+    """Return the sweep of a figure, all of them where it has several, or None where it needs no runs."""
     return figure.sweeps if len(figure.sweeps) > 1 else next(iter(figure.sweeps), None)
 
 

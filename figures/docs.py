@@ -34,7 +34,7 @@ PICTURES = "../results/laptop/figures"  # as a page in docs links to them
 
 
 def verdicts(paper: Paper, folder: Path) -> pd.DataFrame:
-    """The claims of a paper with their last written verdicts, in the paper's order.
+    """Return the claims of a paper with their last written verdicts, in the paper's order.
 
     Args:
         folder: with claims_NAME.csv.
@@ -55,7 +55,8 @@ def verdicts(paper: Paper, folder: Path) -> pd.DataFrame:
 
 
 def claims_part(paper: Paper, folder: Path) -> str:
-    """Two tables: what a paper states and what we measure, with the verdict and its margin; and our further claims."""
+    """Return two tables: what a paper states and what we measure, with the verdict and its margin; and our further
+    claims."""
     table = verdicts(paper, folder)
     ours = table["whose"] == OURS
     theirs = _cells(table[~ours])
@@ -85,14 +86,14 @@ def _cells(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _verdict(row: Any) -> str:
-    """The verdict, emphasised where it goes against the claim, and what the settings rest on."""
+    """Return the verdict, emphasised where it goes against the claim, and what the settings rest on."""
     text = f"**{row.verdict}**" if row.verdict in (CONTRADICTED, DOES_NOT_CARRY_OVER, FAILS) else said(row)
     kind, _, words = row.settings.partition(": ")
     return f"{text}; {kind}: {words}" if words else text
 
 
 def _margin(row: Any) -> str:
-    """A margin, what would decide it, and the edges of grids that it rests on."""
+    """Return a margin, what would decide it, and the edges of grids that it rests on."""
     parts = [
         row.margin,
         f"to decide: {row.to_decide}" if row.to_decide else "",
@@ -102,7 +103,7 @@ def _margin(row: Any) -> str:
 
 
 def papers_part(folder: Path) -> str:
-    """One line per paper: the link to its page from the README, and the outcomes of its claims and ours."""
+    """Return one line per paper: the link to its page from the README, and the outcomes of its claims and ours."""
     rows = [
         {
             "name": f"[`{paper.name}`](docs/papers/{paper.name}.md)",
@@ -115,7 +116,7 @@ def papers_part(folder: Path) -> str:
 
 
 def papers_in_full(folder: Path) -> str:
-    """The table of all papers: citation, what is private, state, and how their claims and ours come out."""
+    """Return the table of all papers: citation, what is private, state, and how their claims and ours come out."""
     rows = [
         {
             "name": f"[`{paper.name}`]({paper.name}.md)",
@@ -130,7 +131,7 @@ def papers_in_full(folder: Path) -> str:
 
 
 def gallery_part() -> str:
-    """Every figure and table of every paper: title, picture, caption, and the command that draws it."""
+    """Return every figure and table of every paper: title, picture, caption, and the command that draws it."""
     parts = []
     for paper in PAPERS.values():
         parts.append(f"## {paper.cited}\n\n[Claims and findings](papers/{paper.name}.md)\n")
@@ -143,7 +144,7 @@ def gallery_part() -> str:
 
 
 def shares_part(folder: Path) -> str:
-    """Two tables: which share of the published grids, and of the published tables, has been run."""
+    """Return two tables: which share of the published grids, and of the published tables, has been run."""
     return "\n".join(markdown(table(folder.parent), words=True) for table in (shares.of_grids, shares.of_tables))
 
 
@@ -175,7 +176,7 @@ def commands_part(folder: Path) -> str:
 
 
 def written_anew(text: str, folder: Path) -> str:
-    """A page with its generated parts updated.
+    """Return a page with its generated parts updated.
 
     Raises:
         InputError: for a part about an unknown paper.
@@ -204,6 +205,6 @@ def pages(root: Path) -> list[Path]:
 
 
 def outdated(root: Path, folder: Path) -> dict[Path, str]:
-    """The pages of the repository that are outdated, with their correct content."""
+    """Return the pages of the repository that are outdated, with their correct content."""
     anew = {page: written_anew(page.read_text(), folder) for page in pages(root)}
     return {page: text for page, text in anew.items() if text != page.read_text()}

@@ -35,7 +35,7 @@ OF_ROWS: Mapping[str, Callable[[pd.Series], float]] = {
 
 
 def _table(folder: Path, name: str) -> pd.DataFrame:
-    """The numbers of a figure.
+    """Return the numbers of a figure.
 
     Args:
         folder: of a scale.
@@ -51,13 +51,13 @@ def _table(folder: Path, name: str) -> pd.DataFrame:
 
 
 def _runs(folder: Path, sweep: str) -> pd.DataFrame:
-    """The runs of a sweep, a row each, with the seconds that they took."""
+    """Return the runs of a sweep, a row each, with the seconds that they took."""
     rows = part_files.read(folder / sweep, only=("rounds", "num_rounds", "wall_s"))
     return rows[rows["rounds"] == rows["num_rounds"]]
 
 
 def _sweeps(folder: Path, names: Iterable[str]) -> list[str]:
-    """The sweeps of papers that have runs, and those that are named themselves."""
+    """Return the sweeps of papers that have runs, and those that are named themselves."""
     found = []
     for name in names:
         claims = PAPERS[name].claims if name in PAPERS else ()
@@ -68,12 +68,12 @@ def _sweeps(folder: Path, names: Iterable[str]) -> list[str]:
 
 
 def hours(folder: Path, *names: str) -> str:
-    """The hours of one worker that the runs of papers or of sweeps took when they were made."""
+    """Return the hours of one worker that the runs of papers or of sweeps took when they were made."""
     return f"{sum(_runs(folder, sweep)['wall_s'].sum() for sweep in _sweeps(folder, names)) / 3600:.2g}"
 
 
 def runs(folder: Path, *names: str) -> str:
-    """The number of runs of papers or of sweeps."""
+    """Return the number of runs of papers or of sweeps."""
     return f"{sum(len(_runs(folder, sweep)) for sweep in _sweeps(folder, names)):,}"
 
 
@@ -91,8 +91,8 @@ def overlap(folder: Path, which: str) -> str:
 
 
 def spends(folder: Path, what: str, p: str) -> str:
-    """What the published noise called epsilon 1.05 really spends with p features and inputs in [-10, 10]^p ("epsilon"),
-    and how many times the published one that is ("times")."""
+    """Return what the published noise called epsilon 1.05 really spends with p features and inputs in [-10, 10]^p
+    ("epsilon"), and how many times the published one that is ("times")."""
     table = _table(folder, "p2p_fig2c")
     found = table[(table["series"] == "epsilon 1.05") & (table["x"] == float(p)) & (table["origin"] == "here")]
     spent = float(found["epsilon_true"].iloc[0])
@@ -101,7 +101,7 @@ def spends(folder: Path, what: str, p: str) -> str:
 
 
 def near_published(folder: Path, epsilon: str, dataset: str = "") -> str:
-    """How many cells of Tables 2 and 3 are within 2 points of the published accuracy.
+    """Return how many cells of Tables 2 and 3 are within 2 points of the published accuracy.
 
     Args:
         folder: of a scale.
@@ -118,7 +118,8 @@ def near_published(folder: Path, epsilon: str, dataset: str = "") -> str:
 
 
 def crossing(folder: Path, personalization: str) -> str:
-    """The round of `ppsgd_longer` from which the risk of a personalisation stays below that of global learning."""
+    """Return the round of `ppsgd_longer` from which the risk of a personalisation stays below that of global
+    learning."""
     table = _table(folder, "ppsgd_longer")
     wide = table[table["tuned_on"] == "risk"].pivot(index="rounds", columns="personalization", values="excess_risk")
     above = wide.index[~(wide[float(personalization)] < wide[float("inf")])]
@@ -126,7 +127,7 @@ def crossing(folder: Path, personalization: str) -> str:
 
 
 def _only(values: pd.Series) -> float:
-    """The one value.
+    """Return the one value.
 
     Raises:
         LookupError: where there are several, or none.
@@ -137,18 +138,18 @@ def _only(values: pd.Series) -> float:
 
 
 def _column(table: pd.DataFrame, name: str) -> pd.Series:
-    """A column, or the ratio of two, "bound/excess_risk"."""
+    """Return a column, or the ratio of two, "bound/excess_risk"."""
     above, _, below = name.partition("/")
     return table[above] / table[below] if below else table[above]
 
 
 def _written(value: float, form: str) -> str:
-    """A number in a format of Python's; percent without their sign."""
+    """Return a number in a format of Python's; percent without their sign."""
     return format(value, form).removesuffix("%")
 
 
 def value(folder: Path, of_rows: str, figure: str, column: str, form: str, where: str = "") -> str:
-    """A number of a figure's table.
+    """Return a number of a figure's table.
 
     Args:
         folder: of a scale.
@@ -166,8 +167,8 @@ def value(folder: Path, of_rows: str, figure: str, column: str, form: str, where
 def apart(
     folder: Path, of_rows: str, figure: str, column: str, form: str, first: str, second: str, by: str = ""
 ) -> str:
-    """How far two numbers of a figure's table are apart: those of the rows that meet the first condition minus those
-    that meet the second.
+    """Return how far two numbers of a figure's table are apart: those of the rows that meet the first condition minus
+    those that meet the second.
 
     Args:
         folder, of_rows, figure, column, form: as of `value`; the form may begin with "x", for the ratio of the two in
@@ -187,7 +188,7 @@ def apart(
 
 
 def measurements(folder: Path) -> dict[str, Any]:
-    """The content of the file of `python -m bench perf --out`, by benchmark.
+    """Return the content of the file of `python -m bench perf --out`, by benchmark.
 
     Args:
         folder: of a scale, beside which the file is.
@@ -202,7 +203,7 @@ def measurements(folder: Path) -> dict[str, Any]:
 
 
 def measured(folder: Path, what: str, form: str, factor: str = "1") -> str:
-    """A number of `python -m bench perf --out results/perf.json`.
+    """Return a number of `python -m bench perf --out results/perf.json`.
 
     Args:
         folder: of a scale, beside which the file is.
@@ -239,7 +240,7 @@ FUNCTIONS: Mapping[str, Callable[..., str]] = {
 
 
 def number(folder: Path, words: str) -> str:
-    """A number as its comment names it. `folder`: of the scale whose results are used.
+    """Return a number as its comment names it. `folder`: of the scale whose results are used.
 
     Raises:
         InputError: for an unknown name or wrong arguments.
@@ -259,10 +260,10 @@ def number(folder: Path, words: str) -> str:
 
 
 def written_anew(text: str, folder: Path) -> str:
-    """A page with its numbers updated. `folder`: of the scale whose results are used."""
+    """Return a page with its numbers updated. `folder`: of the scale whose results are used."""
     return NUMBER.sub(lambda match: match[1] + number(folder, match[2]) + match[4], text)
 
 
 def without_comments(text: str) -> str:
-    """A text with its numbers and without the comments around them, as a reader sees it."""
+    """Return a text with its numbers and without the comments around them, as a reader sees it."""
     return NUMBER.sub(lambda match: match[3], text)

@@ -22,8 +22,8 @@ TABLES = ("pfl_table2", "pfl_table3", "pfl_table4", "pfl_table5")
 
 
 def of_grids(folder: Path) -> pd.DataFrame:
-    """A row for each figure of Bietti et al.: how many of the published values were run at the clipping norm that is
-    shown, and which share of their combinations. `folder`: of a scale.
+    """Return a row for each figure of Bietti et al.: how many of the published values were run at the clipping norm
+    that is shown, and which share of their combinations. `folder`: of a scale.
 
     Raises:
         InputError: where a sweep has no results.
@@ -48,7 +48,8 @@ def of_grids(folder: Path) -> pd.DataFrame:
 
 
 def of_tables(folder: Path) -> pd.DataFrame:
-    """A row for each table of Bhaskar et al.: how many of its cells were run, and how many have ten runs, as published.
+    """Return a row for each table of Bhaskar et al.: how many of its cells were run, and how many have ten runs, as
+    published.
 
     Raises:
         InputError: where a table was not drawn.

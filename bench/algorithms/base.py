@@ -59,7 +59,7 @@ class Cost(NamedTuple):
     once: "Cost | None" = None
 
     def of_run(self, num_rounds: int) -> "Cost":
-        """The cost of a run with that many rounds; an example counts once in every round that uses it."""
+        """Return the cost of a run with that many rounds; an example counts once in every round that uses it."""
         rounds = (num_rounds * each for each in self[:3])
         once = self.once[:3] if self.once else (0.0, 0.0, 0.0)
         uploads, gradients, examples = (a + b for a, b in zip(rounds, once, strict=True))
@@ -113,7 +113,7 @@ class Method(NamedTuple):
             raise InputError(f"`check` of {self.make.__name__} fails: {in_one_line(error)}") from error
 
     def readings(self, task, *, delta: float, **args) -> dict:
-        """The result of `releases`; a single Release is called "paper".
+        """Return the result of `releases`; a single Release is called "paper".
 
         Raises:
             InputError: where it fails, returns something other than releases, or names an unknown privacy unit,
@@ -135,7 +135,7 @@ class Method(NamedTuple):
         return {key: checked(each) for key, each in declared.items()}
 
     def cost_of_round(self, task, **args) -> Cost | None:
-        """The result of `cost`; None where the method has none.
+        """Return the result of `cost`; None where the method has none.
 
         Args:
             args: all arguments of the factory.

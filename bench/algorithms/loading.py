@@ -143,7 +143,7 @@ def _digest(parts: list[bytes]) -> int:
 
 
 def _beside(path: Path) -> list[bytes]:
-    """The contents of imported modules in the folder of a file, or below it."""
+    """Return the contents of imported modules in the folder of a file, or below it."""
     home, contents = path.parent.resolve(), {}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
@@ -154,7 +154,8 @@ def _beside(path: Path) -> list[bytes]:
 
 
 def code_of(function: Callable, seen: set | None = None) -> list[bytes]:
-    """What determines a function's result: its code, and the plain values and functions that it uses, recursively.
+    """Return what determines a function's result: its code, and the plain values and functions that it uses,
+    recursively.
 
     Args:
         function: a function written in Python.
@@ -183,7 +184,7 @@ def _is_defined_in(module: ModuleType, value) -> bool:
 
 
 def _method(value, methods: dict[str, Method], target: str) -> Method:
-    """The Method that a value refers to: itself, or the one that this factory belongs to."""
+    """Return the Method that a value refers to: itself, or the one that this factory belongs to."""
     if isinstance(value, Method):
         return value
     if not inspect.isfunction(value):

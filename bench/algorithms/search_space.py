@@ -42,13 +42,14 @@ class Interval:
             )
 
     def at(self, place: float) -> float:
-        """The number at a position, 0 at `low` and 1 at `high`, to four digits and within `lowest` and `highest`."""
+        """Return the number at a position, 0 at `low` and 1 at `high`, to four digits and within `lowest` and
+        `highest`."""
         ratio, span = self.high / self.low if self.log else 1.0, self.high - self.low
         number = self.low * ratio**place if self.log else self.low + span * place
         return min(max(float(f"{number:.4g}"), self.lowest), self.highest)
 
     def place(self, number: float) -> float:
-        """The position of a number: the inverse of `at`."""
+        """Return the position of a number: the inverse of `at`."""
         if self.log:
             return math.log(number / self.low) / math.log(self.high / self.low)
         return (number - self.low) / (self.high - self.low)

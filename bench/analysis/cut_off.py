@@ -26,7 +26,8 @@ def goes_beyond(ax: Axes) -> bool:
 
 
 def _heights(points: np.ndarray, left: float, right: float) -> np.ndarray:
-    """The heights of the points within the limits of x, and those at which the lines between points enter and leave."""
+    """Return the heights of the points within the limits of x, and those at which the lines between points enter and
+    leave."""
     x, y = points.T
     begin, end = points[:-1], points[1:]
     run = end[:, 0] - begin[:, 0]
@@ -39,7 +40,7 @@ def _heights(points: np.ndarray, left: float, right: float) -> np.ndarray:
 
 
 def _drawn(ax: Axes) -> list[np.ndarray]:
-    """The corners of all curves and intervals in data coordinates, [point, 2] each."""
+    """Return the corners of all curves and intervals in data coordinates, [point, 2] each."""
     lines = [line.get_xydata() for line in ax.lines if line.get_transform() == ax.transData]
     bands = [each for each in ax.collections if isinstance(each, LineCollection | PolyCollection)]
     corners = [path.vertices for band in bands if band.get_transform() == ax.transData for path in band.get_paths()]

@@ -6,12 +6,13 @@ DRAWS = 50  # estimates a standard error to a tenth
 
 
 def names(metric: str) -> list[str]:
-    """The columns of a metric's values on the drawn users."""
+    """Return the columns of a metric's values on the drawn users."""
     return [f"{metric}_of_draw_{draw:02d}" for draw in range(DRAWS)]
 
 
 def error_of_gains(runs: pd.DataFrame, metric: str, reference: str) -> pd.Series:
-    """The standard error, due to the choice of users, of each method's mean difference to a reference over splits.
+    """Return the standard error, due to the choice of users, of each method's mean difference to a reference over
+    splits.
 
     Args:
         runs: rows of one epsilon, one per method and split.

@@ -13,7 +13,7 @@ A_ROW = 4  # names of the legend
 
 
 def looks(names: Iterable[str]) -> dict[str, style.Look]:
-    """The colour, line and marker of each method, in the order of the legend.
+    """Return the colour, line and marker of each method, in the order of the legend.
 
     Methods beyond the number of colours get another line, and another marker than the first with their colour.
     """
@@ -28,5 +28,5 @@ def looks(names: Iterable[str]) -> dict[str, style.Look]:
 
 
 def in_rows(handles: Sequence[Line2D]) -> list[list[Line2D]]:
-    """The handles of a legend, at most A_ROW to a row."""
+    """Return the handles of a legend, at most A_ROW to a row."""
     return [list(handles[at : at + A_ROW]) for at in range(0, len(handles), A_ROW)]

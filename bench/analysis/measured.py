@@ -20,14 +20,15 @@ LINK = re.compile(r"\]\s*[(\[:]|://|www\.", re.IGNORECASE)
 
 
 def titles(table: pd.DataFrame) -> dict[str, str]:
-    """The displayed name of each method."""
+    """Return the displayed name of each method."""
     not_private = set(table.loc[table["not_private"], "algorithm"])
     return {name: f"{name} (not private)" if name in not_private else name for name in table["algorithm"].unique()}
 
 
 def is_name(text: object, longest: int = LONGEST) -> bool:
-    """Whether a text can be shown in every format, which escape tags and formulas of their own: printable, short, and
-    neither a link nor the formula of a spreadsheet. Letters that reverse the direction of a line are not printable.
+    """Return whether a text can be shown in every format, which escape tags and formulas of their own: printable,
+    short, and neither a link nor the formula of a spreadsheet. Letters that reverse the direction of a line are not
+    printable.
     """
     if not isinstance(text, str) or not text.isprintable() or len(text) > longest:
         return False
@@ -35,8 +36,8 @@ def is_name(text: object, longest: int = LONGEST) -> bool:
 
 
 def spent(runs: pd.DataFrame) -> pd.Series:
-    """The epsilon of each run of a comparison by the way of accounting that its noise was calibrated with; inf without
-    noise, NaN where it was too large to be computed, or has no column.
+    """Return the epsilon of each run of a comparison by the way of accounting that its noise was calibrated with; inf
+    without noise, NaN where it was too large to be computed, or has no column.
     """
     found = pd.Series(np.where(np.isinf(runs["target_epsilon"]), np.inf, np.nan), runs.index)
     for way in runs.loc[found.isna(), "reading"].unique():
@@ -47,18 +48,19 @@ def spent(runs: pd.DataFrame) -> pd.Series:
 
 
 def over_target(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs that have spent more than their target epsilon."""
+    """Return the runs that have spent more than their target epsilon."""
     private = np.isfinite(runs["target_epsilon"])
     return runs[private & ~(spent(runs) <= runs["target_epsilon"] * SLACK)]
 
 
 def epsilon_words(epsilon: float) -> str:
-    """The heading of an epsilon's column."""
+    """Return the heading of an epsilon's column."""
     return "no noise" if np.isinf(epsilon) else f"ε = {epsilon:g}"
 
 
 def method_words(table: pd.DataFrame) -> Callable[[str, str, str], str]:
-    """A function: (method, unit, relation) -> the displayed name of a row, with what is protected if that differs."""
+    """Return a function: (method, unit, relation) -> the displayed name of a row, with what is protected if that
+    differs."""
     title_of, several = titles(table), len(table[PANEL].drop_duplicates()) > 1
 
     def words(name: str, unit: str, relation: str) -> str:

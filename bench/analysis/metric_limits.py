@@ -9,19 +9,21 @@ FROM_0 = ("excess_", "squared_error", "rmse")  # in the names of metrics that ar
 
 
 def limits(metric: str) -> tuple[float, float]:
-    """The smallest and the largest possible value of a metric, by its name; infinite where the name does not tell."""
+    """Return the smallest and the largest possible value of a metric, by its name; infinite where the name does not
+    tell."""
     if any(part in metric for part in FROM_0):
         return 0.0, math.inf
     return (0.0, 1.0) if "accuracy" in metric or metric.endswith("error") else (-math.inf, math.inf)
 
 
 def can_diverge(metric: str) -> bool:
-    """Whether a metric, by its name, is never negative and has no largest value: risks, losses, squared errors."""
+    """Return whether a metric, by its name, is never negative and has no largest value: risks, losses, squared
+    errors."""
     return limits(metric) == (0.0, math.inf) or metric.endswith("loss")
 
 
 def are_shares(values: pd.Series) -> bool:
-    """Whether a column has shares: its name is that of a share, and no value lies beyond 0 and 1."""
+    """Return whether a column has shares: its name is that of a share, and no value lies beyond 0 and 1."""
     finite = values[np.isfinite(values)]
     return limits(str(values.name)) == (0.0, 1.0) and bool(finite.between(0.0, 1.0).all())
 
@@ -39,6 +41,6 @@ def cut(value, low, high, metric: str):
 
 
 def within(table: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """A table of means with their intervals "low" and "high", which are `cut`."""
+    """Return a table of means with their intervals "low" and "high", which are `cut`."""
     low, high = cut(table[metric], table["low"], table["high"], metric)
     return table.assign(low=low, high=high)

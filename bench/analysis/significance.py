@@ -92,7 +92,8 @@ def error_of_mean(deviation, num_splits: int, test_ratio: float):
 
 
 def error_of_tests(wrong: np.ndarray, reference: int, num_tests: int) -> np.ndarray:
-    """A bound of the standard error, due to the choice of test examples, of differences in the share of right answers.
+    """Return a bound of the standard error, due to the choice of test examples, of differences in the share of right
+    answers.
 
     Where all splits are tested on the same examples, the spread over splits does not show it. The variance of a
     difference of two shares over the same examples is at most the share of those on which the two differ, over their
@@ -107,7 +108,7 @@ def error_of_tests(wrong: np.ndarray, reference: int, num_tests: int) -> np.ndar
 
 
 def p_values(gains: np.ndarray, losses: np.ndarray, reference: int, candidates: np.ndarray) -> np.ndarray:
-    """The p-value of each method's difference to a reference that is the best of several.
+    """Return the p-value of each method's difference to a reference that is the best of several.
 
     A baseline that is not the best can only be behind it. Its hypothesis is that no baseline is better than it is, and
     that one of the others is better by chance has at most the sum of their probabilities. Any other method can be ahead
@@ -132,7 +133,7 @@ def p_values(gains: np.ndarray, losses: np.ndarray, reference: int, candidates: 
 
 
 def holm(p: np.ndarray) -> np.ndarray:
-    """The p-values adjusted by Holm's step-down method; NaN are kept and do not count."""
+    """Return the p-values adjusted by Holm's step-down method; NaN are kept and do not count."""
     order = np.argsort(p)  # NaN come last
     count = int(np.isfinite(p).sum())
     out = np.full(len(p), np.nan)
@@ -141,7 +142,7 @@ def holm(p: np.ndarray) -> np.ndarray:
 
 
 def decided(p: np.ndarray, num_splits: np.ndarray | int) -> np.ndarray:
-    """Whether each difference of a table is significant.
+    """Return whether each difference of a table is significant.
 
     Args:
         p: of `p_values`, of all differences in the table.

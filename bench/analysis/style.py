@@ -81,7 +81,7 @@ class TooNarrow(InputError):
         self.width, self.least = width, least
 
     def of(self, name: str) -> "TooNarrow":
-        """The same error, with the name of the picture."""
+        """Return the same error, with the name of the picture."""
         return TooNarrow(self.width, self.least, name)
 
 

@@ -33,7 +33,8 @@ def number(value: float, form: str = ".4f", missing: str = "") -> str:
 
 
 def digits_for(metric: str) -> str:
-    """The format of a metric's values: four decimals for shares, else three digits, since risks span powers of ten."""
+    """Return the format of a metric's values: four decimals for shares, else three digits, since risks span powers of
+    ten."""
     return ".4f" if metric_limits.limits(metric) == (0.0, 1.0) else ".3g"
 
 
@@ -187,7 +188,7 @@ def save(cells: pd.DataFrame, folder: Path, name: str) -> list[Path]:
 
 
 def without_formulas(table: pd.DataFrame) -> pd.DataFrame:
-    """The table for a CSV file: words that a spreadsheet would compute begin with an apostrophe."""
+    """Return the table for a CSV file: words that a spreadsheet would compute begin with an apostrophe."""
 
     def plain(cell: object) -> object:
         return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) and not _is_number(cell) else cell

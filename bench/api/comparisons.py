@@ -121,7 +121,7 @@ def compare(
 
 
 def _request(methods, board: str | os.PathLike | None, data_files: DataFiles, **options) -> "Request":
-    """The request that the options of `compare` describe, with or without a board."""
+    """Return the request that the options of `compare` describe, with or without a board."""
     from bench.comparison.board import BY_PROTOCOL, request_on_board
     from bench.comparison.request import make_request
 

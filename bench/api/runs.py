@@ -147,7 +147,7 @@ def load(
 
 
 def _where(rows: pd.DataFrame, where: str) -> pd.DataFrame:
-    """The rows that satisfy a condition."""
+    """Return the rows that satisfy a condition."""
     from bench.sweeps.condition import condition
 
     try:
@@ -157,7 +157,7 @@ def _where(rows: pd.DataFrame, where: str) -> pd.DataFrame:
 
 
 def _folder(name: str, scale: str | None, results: Path) -> Path:
-    """The folder of the results of a sweep, or the CSV file of a comparison."""
+    """Return the folder of the results of a sweep, or the CSV file of a comparison."""
     kind, _, of = name.partition("/")
     if not name or len(name.encode(errors="replace")) > len("compare/") + LONGEST_NAME:
         raise InputError(f"{shown(name)} is not the name of results: give that of a sweep, or compare/NAME")
@@ -180,7 +180,7 @@ def _folder(name: str, scale: str | None, results: Path) -> Path:
 
 
 def _table(path: Path) -> pd.DataFrame:
-    """The table of a comparison.
+    """Return the table of a comparison.
 
     Raises:
         InputError: where it is damaged.

@@ -136,7 +136,7 @@ class _Timer:
 
 
 def _shorter(options: Mapping[str, int], left: Sequence[Target]) -> list[Shorter]:
-    """The options of `attack` that would give it less to do."""
+    """Return the options of `attack` that would give it less to do."""
     shorter = half("--runs", options["runs"])
     if len({one.target for one in left}) > 1:
         shorter.append(Shorter("fewer --epsilon"))

@@ -39,7 +39,7 @@ class Bound(NamedTuple):
 
     @property
     def refutes(self) -> bool:
-        """Return whether the lower bound exceeds the declared epsilon."""
+        """Whether the lower bound exceeds the declared epsilon."""
         return bounds.is_declared(self.declared) and self.found > self.declared
 
 
@@ -70,12 +70,12 @@ class Finding(NamedTuple):
 
     @property
     def refuted(self) -> bool:
-        """Return whether some bound is larger than the declared epsilon."""
+        """Whether some bound is larger than the declared epsilon."""
         return any(bound.refutes for bound in self.bounds)
 
     @property
     def worst(self) -> Bound:
-        """Return the bound that exceeds what is declared most, at the declared delta if there is one."""
+        """The bound that exceeds what is declared most, at the declared delta if there is one."""
         refuting = [bound for bound in self.bounds if bound.refutes]
         return max(refuting, key=lambda bound: (bound.delta == self.release.delta, bound.found - bound.declared))
 

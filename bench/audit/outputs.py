@@ -54,11 +54,11 @@ class OutputsAudit(NamedTuple):
 
     @property
     def refuted(self) -> bool:
-        """Return whether some bound exceeds the claimed epsilon."""
+        """Whether some bound exceeds the claimed epsilon."""
         return max(self.bounds.values()) > self.epsilon
 
     def __str__(self) -> str:
-        """The verdict first, and then what it rests on."""
+        """Return the verdict first, and then what it rests on."""
         most = max(self.bounds, key=lambda name: self.bounds[name])
         proven = self.bounds[most]
         claim = f"epsilon {self.epsilon:.3g} at delta {self.delta:g}"

@@ -163,29 +163,27 @@ class Audit(NamedTuple):
 
     @property
     def left_out(self) -> bool:
-        """Return whether a unit that is removed takes part in nothing, on all tasks."""
+        """Whether a unit that is removed takes part in nothing, on all tasks."""
         return all(part.removal == ABSENT for part in self.parts)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Return the findings on all tasks."""
+        """The findings on all tasks."""
         return tuple(finding for part in self.parts for finding in part.findings)
 
     @property
     def sound(self) -> tuple[Finding, ...]:
-        """Return the findings on ways of accounting that the method declares as proven."""
+        """The findings on ways of accounting that the method declares as proven."""
         return tuple(finding for finding in self.findings if finding.release.sound)
 
     @property
     def refuted(self) -> bool:
-        """Return whether a way of accounting that the method declares as proven is refuted."""
+        """Whether a way of accounting that the method declares as proven is refuted."""
         return any(finding.refuted for finding in self.sound)
 
     @property
     def most_refuted(self) -> Finding | None:
-        """Return the proven way of accounting that is refuted by most, at the declared delta if one is; None where none
-        is.
-        """
+        """The proven way of accounting that is refuted by most, at the declared delta if one is; None where none is."""
         refuted = [finding for finding in self.sound if finding.refuted]
 
         def by(finding: Finding) -> tuple[bool, float]:
@@ -196,15 +194,15 @@ class Audit(NamedTuple):
 
     @property
     def strongest(self) -> Finding | None:
-        """Return the proven way of accounting for which the least lack of noise would have been seen; None where that
-        is true of none, or was not computed.
+        """The proven way of accounting for which the least lack of noise would have been seen; None where that is true
+        of none, or was not computed.
         """
         seen = [finding for finding in self.sound if finding.detected is not None and finding.detected < math.inf]
         return min(seen, key=lambda finding: finding.detected or math.inf, default=None)
 
     @property
     def silent(self) -> bool:
-        """Return whether the method declares an epsilon of 0, and what is public was the same in all runs."""
+        """Whether the method declares an epsilon of 0, and what is public was the same in all runs."""
         return all(part.still for part in self.parts) and all(finding.epsilon == 0 for finding in self.sound)
 
     @property
@@ -217,7 +215,7 @@ class Audit(NamedTuple):
 
     @property
     def inconclusive(self) -> bool:
-        """Return whether the verdict is neither FAILED nor PASSED."""
+        """Whether the verdict is neither FAILED nor PASSED."""
         return self.verdict == INCONCLUSIVE
 
 
@@ -295,7 +293,7 @@ def audit(
 
 
 def shorter(*, runs: int, canaries: int, power: bool, seconds: float, **_: Any) -> list[Shorter]:
-    """The options of `audit` that would give it less to do; all but the canaries leave it less sharp."""
+    """Return the options of `audit` that would give it less to do; all but the canaries leave it less sharp."""
     options = half("--runs", runs)
     options += [Shorter("--no-power")] if power else []
     options += [Shorter("--seconds 0")] if power and seconds else []

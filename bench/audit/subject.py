@@ -58,7 +58,7 @@ class Subject(NamedTuple):
 
     @property
     def scales_noise(self) -> bool:
-        """Return whether the method has the argument that it declares as the scale of its noise."""
+        """Whether the method has the argument that it declares as the scale of its noise."""
         return self.method.noise in self.args
 
 

@@ -94,7 +94,7 @@ def _write(out: Path, whole: pd.DataFrame) -> None:
 
 
 def _basis(whole: pd.DataFrame) -> str:
-    """The confidence of one audit and of the table, and the commits of the code that was audited."""
+    """Return the confidence of one audit and of the table, and the commits of the code that was audited."""
     audited = whole[whole["reading"].notna()] if "reading" in whole else whole[:0]
     if audited.empty:
         return "No audited method declares privacy."
@@ -111,7 +111,7 @@ def _asked() -> Iterator[tuple[str, str]]:
 
 
 def _on(name: str, family: str, options: Mapping[str, Any]) -> Audit:
-    """The audit on a family; without the one run where the method refuses its larger task."""
+    """Return the audit on a family; without the one run where the method refuses its larger task."""
     try:
         return audit(name, family=family, **options)
     except TooManyCanaries:
@@ -119,8 +119,9 @@ def _on(name: str, family: str, options: Mapping[str, Any]) -> Audit:
 
 
 def summary(whole: pd.DataFrame) -> pd.DataFrame:
-    """One row for each method, family and way of accounting, as text: declared epsilon, the largest lower bound at the
-    declared delta, the verdict with what refutes, and the factor by which less noise would have been detected."""
+    """Return one row for each method, family and way of accounting, as text: declared epsilon, the largest lower bound
+    at the declared delta, the verdict with what refutes, and the factor by which less noise would have been detected.
+    """
     rows = []
     for (name, family), audits in whole.groupby(KEY, sort=False):
         if audits.get("reading", pd.Series(dtype=object)).isna().all():
@@ -146,8 +147,8 @@ def summary(whole: pd.DataFrame) -> pd.DataFrame:
 
 
 def _in_words(bounds: pd.DataFrame) -> str:
-    """The verdict on one way of accounting: "not compared" where it declares no finite epsilon; where it is refuted,
-    with the bound that exceeds what is declared by the largest factor, and its delta."""
+    """Return the verdict on one way of accounting: "not compared" where it declares no finite epsilon; where it is
+    refuted, with the bound that exceeds what is declared by the largest factor, and its delta."""
     refuting = bounds[bounds["refuted"].eq(True)]
     if not np.isfinite(bounds["declared_there"]).any():
         return "not compared"
@@ -170,7 +171,7 @@ def _verdict(found: Audit) -> str:
 
 
 def _earlier(path: Path, options: Mapping[str, Any]) -> pd.DataFrame:
-    """The rows of an earlier run, with the present versions of the methods.
+    """Return the rows of an earlier run, with the present versions of the methods.
 
     Raises:
         InputError: for a damaged table, or one of audits with other options.
@@ -202,7 +203,7 @@ def _check_folder(out: Path) -> None:
 
 
 def _ordered(rows: pd.DataFrame, asked: list[tuple[str, str]]) -> pd.DataFrame:
-    """The rows in the order of the audits asked for."""
+    """Return the rows in the order of the audits asked for."""
     place = {key: number for number, key in enumerate(asked)}
     order = [place[key] for key in rows[KEY].itertuples(index=False, name=None)]
     return rows.assign(order=order).sort_values("order", kind="stable").drop(columns="order").reset_index(drop=True)

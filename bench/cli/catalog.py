@@ -45,7 +45,7 @@ def _where(name: str, data_files: DataFiles) -> str:
 
 
 def _from_code() -> dict[str, list[dict[str, Any]]]:
-    """The kinds that follow from the code, from the cache where the code has not changed."""
+    """Return the kinds that follow from the code, from the cache where the code has not changed."""
     path, code = cache_folder("catalog") / "catalog.json", _digest()
     match recall(path):
         case {"code": str(known), "found": found} if known == code:
@@ -56,7 +56,8 @@ def _from_code() -> dict[str, list[dict[str, Any]]]:
 
 
 def _digest() -> str:
-    """A digest of all modules of the suite, and of the settings of Python that decide whether docstrings are kept."""
+    """Return a digest of all modules of the suite, and of the settings of Python that decide whether docstrings are
+    kept."""
     whole = hashlib.sha256(str((sys.version_info[:2], sys.flags.optimize)).encode())
     for path in sorted(SUITE.rglob("*.py")):
         whole.update(f"{path.relative_to(SUITE)}\n".encode() + path.read_bytes())
@@ -89,19 +90,19 @@ def _gathered() -> dict[str, list[dict[str, Any]]]:
 
 
 def _line(thing) -> str:
-    """The first paragraph of a docstring; for a partial, that of its function, with the fixed arguments."""
+    """Return the first paragraph of a docstring; for a partial, that of its function, with the fixed arguments."""
     text = inspect.getdoc(getattr(thing, "func", thing)) or ""
     fixed = ", ".join(f"{name} {value}" for name, value in getattr(thing, "keywords", {}).items() if value != "")
     return " ".join(text.split("\n\n")[0].split()) + (f" [{fixed}]" if fixed else "")
 
 
 def _compared(problem: "Problem") -> str:
-    """The privacy unit, neighbouring relation and baselines of a task to compare methods on."""
+    """Return the privacy unit, neighbouring relation and baselines of a task to compare methods on."""
     return f"one {problem.privacy_unit}, {problem.neighbors}; baselines: {', '.join(problem.baselines or ())}"
 
 
 def tables(entries: dict[str, list[dict[str, Any]]]) -> str:
-    """The catalog as text."""
+    """Return the catalog as text."""
     lines = []
     for kind, rows in entries.items():
         lines.append(f"{kind}:")

@@ -72,7 +72,7 @@ def _run(app: typer.Typer) -> int:
 
 
 def _of_exception(error: Exception) -> tuple[str, int]:
-    """A line for an exception that is not about an input, and the exit status."""
+    """Return a line for an exception that is not about an input, and the exit status."""
     if isinstance(error, MemoryError) or NO_MEMORY.search(str(error)):
         return f"out of memory ({in_one_line(error)}): free some memory, or use fewer --workers", 2
     if isinstance(error, OSError) and error.filename is None:

@@ -23,8 +23,8 @@ PART = re.compile(r"(<!-- methods -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def table() -> pd.DataFrame:
-    """One row for each built-in method: its name, privacy unit, adversary, the tasks of `compare` on which it is a
-    baseline, its names in the legend there, and the arguments that are tuned there.
+    """Return one row for each built-in method: its name, privacy unit, adversary, the tasks of `compare` on which it is
+    a baseline, its names in the legend there, and the arguments that are tuned there.
     """
     return pd.DataFrame([_row(name, method) for name, method in ALGORITHMS.items()])
 
@@ -53,7 +53,7 @@ def _row(name: str, method: Method) -> dict[str, str]:
 
 
 def _protects(method: Method) -> tuple[str, str]:
-    """The units and the adversaries of the releases that are declared as proven."""
+    """Return the units and the adversaries of the releases that are declared as proven."""
     releases = subject_of(method, family=None, rounds=1, delta=1e-5, given={}).readings().values()
     said = [release for release in releases if release.sound and release.sampler != SILENT]
     if not said:
@@ -63,7 +63,7 @@ def _protects(method: Method) -> tuple[str, str]:
 
 
 def written_anew(page: str) -> str:
-    """The page with its table up to date."""
+    """Return the page with its table up to date."""
     return PART.sub(lambda match: match[1] + markdown(table(), words=True) + match[2], page)
 
 

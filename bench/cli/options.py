@@ -53,7 +53,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def version() -> str:
-    """The version of the installed package, or of the source folder that is in use."""
+    """Return the version of the installed package, or of the source folder that is in use."""
     try:
         return importlib.metadata.version(PACKAGE)
     except importlib.metadata.PackageNotFoundError:

@@ -115,7 +115,7 @@ def leave(status: int) -> NoReturn:
 
 
 def _importing(frame: FrameType | None) -> bool:
-    """Whether a module is being imported at this frame or above it."""
+    """Return whether a module is being imported at this frame or above it."""
     while frame is not None:
         if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
             return True
@@ -124,5 +124,5 @@ def _importing(frame: FrameType | None) -> bool:
 
 
 def _is_ours(number: int) -> bool:
-    """Whether the signal is not ignored, as shells arrange for background jobs."""
+    """Return whether the signal is not ignored, as shells arrange for background jobs."""
     return signal.getsignal(number) is not signal.SIG_IGN

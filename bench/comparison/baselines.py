@@ -69,7 +69,7 @@ LOCAL_STEPS = 1000  # of every user without the others; on digits twice as many 
 
 
 def of_users(personal: Choices, local_steps: int | None, local: str = "dual") -> dict[str, Variant]:
-    """The user-level methods.
+    """Return the user-level methods.
 
     Args:
         personal: ratios of step sizes that PPSGD is tuned over.
@@ -119,7 +119,7 @@ def _of_users_on_request(local_steps: int | None) -> dict[str, Variant]:
 def of_silos(
     rounds: Sequence[int] = (2, 5, 14, 35), later: Sequence[int] = (5, 10, 20), num_records: int = 0
 ) -> dict[str, Variant]:
-    """The record-level methods of silos.
+    """Return the record-level methods of silos.
 
     Args:
         rounds: values that `phase_rounds` is tuned over.
@@ -145,7 +145,8 @@ def of_silos(
 
 
 def of_schools() -> dict[str, Variant]:
-    """The methods on silos of unequal size, which use all their records in every step: a model of each, and one of all.
+    """Return the methods on silos of unequal size, which use all their records in every step: a model of each, and one
+    of all.
 
     With Poisson samples the privacy loss differs by the size of a silo, and computing it for every size takes minutes.
     """
@@ -176,11 +177,11 @@ def of_networks() -> dict[str, Variant]:
 
 
 def of_peers() -> dict[str, Variant]:
-    """The methods of agents on a graph; all noise is Gaussian, and gradients are clipped in the L2 norm."""
+    """Return the methods of agents on a graph; all noise is Gaussian, and gradients are clipped in the L2 norm."""
     gaussian = {"mechanism": "gaussian"}
 
     def all_updates(task: Task, args: Mapping[str, Any]) -> int:
-        """The number of rounds in which every agent makes all its updates."""
+        """Return the number of rounds in which every agent makes all its updates."""
         return -(-task.num_clients * args["max_updates"] // args["num_ticks"])
 
     def of_each(task: Task, args: Mapping[str, Any]) -> int:

@@ -49,7 +49,7 @@ BY_PROTOCOL = ("epsilons", "seeds", "num_settings", "rounds", "baselines", "neig
 
 
 def board_request(task: str, *, out: str | os.PathLike, data_files: DataFiles | None = None, **options: Any) -> Request:
-    """The request that compares all methods of the suite on a task of the board.
+    """Return the request that compares all methods of the suite on a task of the board.
 
     Args:
         task: one of ROUNDS.
@@ -78,7 +78,7 @@ def board_request(task: str, *, out: str | os.PathLike, data_files: DataFiles | 
 
 
 def protocol_on_board(folder: Path, task: str) -> Protocol:
-    """The protocol of a task in the folder of a board.
+    """Return the protocol of a task in the folder of a board.
 
     Raises:
         InputError: where the board has no such task, or its protocol cannot be read.
@@ -90,7 +90,7 @@ def protocol_on_board(folder: Path, task: str) -> Protocol:
 
 
 def board_with(board: str | os.PathLike, task: str, out: str | os.PathLike) -> Path:
-    """The folder of a board that a comparison on a task is made with.
+    """Return the folder of a board that a comparison on a task is made with.
 
     Args:
         board: the folder; "board" is out/board, or, where that does not have the task, the copy of the committed board
@@ -104,7 +104,7 @@ def board_with(board: str | os.PathLike, task: str, out: str | os.PathLike) -> P
 
 
 def described(board: Path, task: str) -> str:
-    """The folder of a board's task for a reader, who is told where it is the installed copy."""
+    """Return the folder of a board's task for a reader, who is told where it is the installed copy."""
     copied = " (the copy that is installed with the suite)" if board == INSTALLED else ""
     return f"{board / task}{copied}"
 
@@ -112,7 +112,7 @@ def described(board: Path, task: str) -> str:
 def request_on_board(
     board: str | os.PathLike, methods: Any, said: Mapping[str, Any], rest: Mapping[str, Any]
 ) -> Request:
-    """The request that compares new methods with a board by its protocol.
+    """Return the request that compares new methods with a board by its protocol.
 
     Args:
         board: as in `board_with`.
@@ -144,7 +144,7 @@ def request_on_board(
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two values of an option are the same, in a list or not."""
+    """Return whether two values of an option are the same, in a list or not."""
     one, other = (
         list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value] for value in (one, other)
     )
@@ -165,7 +165,7 @@ class Earlier(NamedTuple):
 
 
 def read_board(folder: Path, plan: Plan) -> Earlier:
-    """The results of a board's methods, as rows that can be combined with those of a plan.
+    """Return the results of a board's methods, as rows that can be combined with those of a plan.
 
     Args:
         folder: of the task.
@@ -211,7 +211,7 @@ def read_board(folder: Path, plan: Plan) -> Earlier:
 
 
 def _looks(folder: Path) -> Iterator[pd.DataFrame]:
-    """The tuning runs of all stages of the search."""
+    """Yield the tuning runs of all stages of the search."""
     yield at_end(part_files.read(folder / TUNING)).assign(look=0)
     for path in sorted(folder.glob(f"{TUNING}_*/")):
         yield at_end(part_files.read(path)).assign(look=int(path.name.rpartition("_")[2]))

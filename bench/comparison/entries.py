@@ -85,7 +85,7 @@ class Entries(NamedTuple):
 
 
 def read_entries(board: Path, protocol: Protocol, problem: Problem, evaluations: pd.DataFrame) -> Entries:
-    """The entries of a board's task, checked against its protocol.
+    """Return the entries of a board's task, checked against its protocol.
 
     Args:
         board: folder of the task.
@@ -111,7 +111,7 @@ def read_entries(board: Path, protocol: Protocol, problem: Problem, evaluations:
 def _read(
     folder: Path, protocol: Protocol, problem: Problem, evaluations: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The runs of one entry.
+    """Return the runs of one entry.
 
     Raises:
         InputError: where they do not follow the protocol of the board, or are no runs.
@@ -160,7 +160,7 @@ def fault(
     problem: Problem,
     rounds: int | None = None,
 ) -> str:
-    """What in the runs of a method on a board does not follow the protocol, in words; "" where all does.
+    """Return what in the runs of a method on a board does not follow the protocol, in words; "" where all does.
 
     Args:
         label: name of the method.
@@ -204,7 +204,7 @@ def fault(
 
 
 def no_numbers(rows: pd.DataFrame, score: str) -> str:
-    """Which column is missing, has no numbers, or has gaps, in words."""
+    """Return which column is missing, has no numbers, or has gaps, in words."""
     needed = [*NUMBERS, score]
     for name in [*needed, *WORDS]:
         if name not in rows:
@@ -220,7 +220,7 @@ def no_numbers(rows: pd.DataFrame, score: str) -> str:
 
 
 def _unlike(rows: pd.DataFrame, label: str, protocol: Protocol) -> str:
-    """Which column has another value than the board's, or text that cannot be shown, in words."""
+    """Return which column has another value than the board's, or text that cannot be shown, in words."""
     delta = rows.loc[~np.isclose(rows["delta"], protocol.delta, rtol=CLOSE, atol=0), "delta"]
     if len(delta):
         return f"are at delta {delta.iloc[0]:g}, but those of the board at {protocol.delta:g}"

@@ -113,7 +113,7 @@ def make_plan(request: Request) -> Plan:
 
 
 def _in_legend(name: str, known: Mapping[str, Variant], on: str) -> str:
-    """The name in the legend of a baseline that a caller names so, or by its method: "DP-FedAvg" or "dp_fedavg".
+    """Return the name in the legend of a baseline that a caller names so, or by its method: "DP-FedAvg" or "dp_fedavg".
 
     Raises:
         InputError: for another name, and for a method with several variants that none of them is named after.
@@ -138,8 +138,8 @@ def _as_identifier(name: str) -> str:
 
 @contextmanager
 def _unit_named_first(label: str, method: Method, request: Request, task: Task, *, is_baseline: bool) -> Iterator[None]:
-    """Where a requested method cannot be used, and protects another privacy unit than the task, raise that instead:
-    the arguments that it lacks are then no remedy.
+    """Yield where a requested method cannot be used, and protects another privacy unit than the task, raise that
+    instead: the arguments that it lacks are then no remedy.
 
     Raises:
         NotComparable: naming both units, and tasks for the method.
@@ -165,7 +165,7 @@ def _unit_named_first(label: str, method: Method, request: Request, task: Task, 
 
 
 def _units(method: Method, request: Request, task: Task) -> set[str]:
-    """The privacy units that a method protects, whatever its arguments; empty where that cannot be told."""
+    """Return the privacy units that a method protects, whatever its arguments; empty where that cannot be told."""
     if task.train is None:  # methods that need stored examples then say what they release of such
         most = int(np.max(np.asarray(task.num_examples)))
         task = replace(task, sample=None, train=jnp.zeros((task.num_clients, most)))
@@ -185,7 +185,7 @@ def _units(method: Method, request: Request, task: Task) -> set[str]:
 
 
 def _unfit(known: Mapping[str, Variant], request: Request, task: Task) -> dict[str, str]:
-    """The methods of the suite that do not fit a task, with the reasons that they give."""
+    """Return the methods of the suite that do not fit a task, with the reasons that they give."""
     reasons = {}
     for label, variant in known.items():
         try:
@@ -197,7 +197,8 @@ def _unfit(known: Mapping[str, Variant], request: Request, task: Task) -> dict[s
 
 
 def _asked_for(method: Method, known: Iterable[Variant]) -> Variant:
-    """The variant of a requested method; if it is the method of a baseline, rounds and releases count as for that."""
+    """Return the variant of a requested method; if it is the method of a baseline, rounds and releases count as for
+    that."""
     known = list(known)
     alike = [variant for variant in known if variant.method.make == method.make]
     count_rounds, count_releases = (alike[-1].num_rounds, alike[-1].num_releases) if alike else (None, None)
@@ -205,8 +206,8 @@ def _asked_for(method: Method, known: Iterable[Variant]) -> Variant:
 
 
 def _steps_of(known: Iterable[Variant], method: Method) -> dict[str, int]:
-    """The number of local steps in a round that all baselines with such an argument take, as a default for a method
-    that has the argument too; empty where the method's own default is another than the usual single step.
+    """Return the number of local steps in a round that all baselines with such an argument take, as a default for a
+    method that has the argument too; empty where the method's own default is another than the usual single step.
     """
     numbers = {variant.args[LOCAL_STEPS] for variant in known if LOCAL_STEPS in variant.args}
     own = parameters(method)[0].get(LOCAL_STEPS)
@@ -224,7 +225,7 @@ def _settled(
     tuned: Space,
     further: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[dict[str, Any], Space]:
-    """The fixed and the tuned arguments of a method; all others have a default, or scale the noise.
+    """Return the fixed and the tuned arguments of a method; all others have a default, or scale the noise.
 
     Arguments that the variant fixes cannot be changed. For all others, the caller's `fixed` and `tuned` come first,
     then the variant's own space, then that of the problem, then that of the privacy unit, and last `further`.
@@ -277,12 +278,13 @@ def _check_names(
 
 
 def _first(args: Mapping[str, Any], space: Space) -> dict[str, Any]:
-    """The arguments, with the first value of each tuned one."""
+    """Return the arguments, with the first value of each tuned one."""
     return {**args, **first_of(space)}
 
 
 def _at_noise_one(method: Method, args: Mapping[str, Any]) -> dict[str, Any]:
-    """All arguments of a method, given or default, with noise 1: for quantities that do not depend on the noise."""
+    """Return all arguments of a method, given or default, with noise 1: for quantities that do not depend on the
+    noise."""
     return arguments(method, {**args, method.noise: 1.0})
 
 
@@ -296,7 +298,7 @@ def _candidate(
     task: Task,
     is_baseline: bool,
 ) -> Candidate:
-    """A method with its settings and its privacy statement."""
+    """Return a method with its settings and its privacy statement."""
     method, first = variant.method, _first(args, space)
     whole = _at_noise_one(method, first)
     check_free(f"{label} has an argument", whole)
@@ -342,7 +344,7 @@ def _candidate(
 
 @cache
 def without_test_data(make: Callable) -> Callable:
-    """The factory, with test and tuning data removed from its task, and its errors reported as bad input.
+    """Return the factory, with test and tuning data removed from its task, and its errors reported as bad input.
 
     A stream keeps its evaluation data, since they determine how its examples are drawn.
     """
@@ -364,7 +366,7 @@ def without_test_data(make: Callable) -> Callable:
 
 
 def _in_one_line(function: Callable, what: str) -> Callable:
-    """The function, with its errors turned into one-line InputErrors."""
+    """Return the function, with its errors turned into one-line InputErrors."""
 
     def call(*args, **kwargs):
         try:

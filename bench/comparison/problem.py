@@ -211,8 +211,8 @@ class SomeMetrics:
 def _measured_by(
     metrics: tuple[str, ...], make: Callable[[int], Task], name: str, drawn: tuple[str, Callable] | None = None
 ) -> Callable[[int], Task]:
-    """The tasks, restricted to these metrics and those on drawn users, with a name and a checksum that is the same for
-    all trials."""
+    """Return the tasks, restricted to these metrics and those on drawn users, with a name and a checksum that is the
+    same for all trials."""
 
     @functools.cache
     def default_checksum() -> str:
@@ -232,7 +232,7 @@ def _measured_by(
 
 
 def made(make: Callable[[int], Task], trial: int, name: str) -> Task:
-    """The task that a function trial -> Task gives.
+    """Return the task that a function trial -> Task gives.
 
     Raises:
         InputError: where the function fails, or gives something else.
@@ -264,7 +264,7 @@ def checked(task: Any, name: str) -> Task:
 
 
 def _checksum(task: Task) -> str:
-    """The checksum of a task that gives none: of its arrays and the code of its functions."""
+    """Return the checksum of a task that gives none: of its arrays and the code of its functions."""
     arrays = [np.asarray(leaf) for leaf in jax.tree.leaves(task)]
     parts = [f"{array.dtype}{array.shape}".encode() + array.tobytes() for array in arrays]
     link = task.linear.link if task.linear else None
@@ -275,7 +275,7 @@ def _checksum(task: Task) -> str:
 
 
 def from_tasks(given: Task | Callable[[int], Any]) -> Problem:
-    """The problem defined by a task, or by a function trial -> Task.
+    """Return the problem defined by a task, or by a function trial -> Task.
 
     It is tested by its metric test_X and tuned by its metric validation_X. The privacy unit is a point for agents on a
     graph, an example for a network, and else a user.
@@ -305,7 +305,7 @@ def from_tasks(given: Task | Callable[[int], Any]) -> Problem:
 
 
 def _metric_names(task: Task) -> list[str]:
-    """The names of a task's metrics, found with any kind of parameters that they accept."""
+    """Return the names of a task's metrics, found with any kind of parameters that they accept."""
     assert task.metrics is not None
     everybody = jax.tree.map(lambda leaf: jnp.zeros((task.num_clients, *leaf.shape)), task.init_params)
     shapes = (Additive(task.init_params), task.init_params, Personal(everybody, jnp.ones(())), everybody)

@@ -69,7 +69,7 @@ def _users(
     own: str = OWN_EXAMPLES,
     pooled: str = "all examples together",
 ) -> Problem:
-    """A problem of users with personal models.
+    """Return a problem of users with personal models.
 
     Args:
         steps: the interval of both step sizes.
@@ -112,7 +112,7 @@ def _silos(
     steps: str = "log:1:1000",
     measured_on: Mapping[str, str],
 ) -> Problem:
-    """A problem of 25 silos.
+    """Return a problem of 25 silos.
 
     Args:
         num_records: records of a silo.
@@ -139,7 +139,7 @@ def _silos(
 
 
 def _images(name: str) -> Problem:
-    """A problem of ten clients with images."""
+    """Return a problem of ten clients with images."""
     make = COMPARED[name]
     assert isinstance(make, partial)
     dataset, share = make.keywords["dataset"], make.keywords.get("share", 1.0)
@@ -183,7 +183,7 @@ def _peers(
     test_ratio: float,
     clip_norm: float = 1.0,
 ) -> Problem:
-    """A problem of agents on a graph. `tuning`: the arguments that make the task to tune on of the other."""
+    """Return a problem of agents on a graph. `tuning`: the arguments that make the task to tune on of the other."""
     return Problem(
         name=name,
         test=COMPARED[name],
@@ -209,7 +209,7 @@ def _users_alike(
     also: tuple[str, ...] = BY_USER,
     **facts: Any,
 ) -> Problem:
-    """A problem of users that also measures the models of all users on the same examples.
+    """Return a problem of users that also measures the models of all users on the same examples.
 
     Args:
         steps: the interval of all step sizes, those of users' own models included.
@@ -229,7 +229,7 @@ def _users_alike(
 
 
 def _networks(name: str, module: nn.Module, steps: str, **facts: Any) -> Problem:
-    """A problem of users with a network; arguments as for `_users_alike`."""
+    """Return a problem of users with a network; arguments as for `_users_alike`."""
     on = _users_alike(name, steps, local="dense", by_user=Hits(module), **facts)
     rep, five = ALGORITHMS["dp_fedrep"], {"num_steps": 5}
     with_heads = {
@@ -414,12 +414,12 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
 
 
 def names_of_unit(unit: str) -> list[str]:
-    """The names of the problems that protect this privacy unit."""
+    """Return the names of the problems that protect this privacy unit."""
     return [name for name, make in PROBLEMS.items() if make().privacy_unit == unit]
 
 
 def problem(task: Any, data_files: DataFiles | None = None) -> Problem:
-    """The problem that a caller names or passes.
+    """Return the problem that a caller names or passes.
 
     Args:
         task: a name in PROBLEMS; a file or folder with a user's own clients; a Problem; or a Task or function trial ->
@@ -468,7 +468,7 @@ def own_clients(
     regression: bool = False,
     network: Any = None,
 ) -> Problem:
-    """The problem of a user's own clients.
+    """Return the problem of a user's own clients.
 
     Args:
         path: an npz file of arrays, a CSV or Parquet file, or a folder of those.

@@ -37,12 +37,12 @@ class Protocol(NamedTuple):
 
 
 def board_folder(board: str | os.PathLike, out: str | os.PathLike) -> Path:
-    """The folder of a board; "board" is the one in the results folder `out`."""
+    """Return the folder of a board; "board" is the one in the results folder `out`."""
     return Path(out) / BOARD if str(board) == BOARD else Path(board)
 
 
 def protocol_of(request: Request) -> Protocol:
-    """The protocol of a request."""
+    """Return the protocol of a request."""
     unit, neighbors, delta, _ = request.statement
     return Protocol(
         task=request.problem.name,
@@ -77,7 +77,7 @@ def write_protocol(request: Request) -> None:
 
 
 def read_protocol(folder: Path) -> Protocol:
-    """The protocol of the results in a folder of the board.
+    """Return the protocol of the results in a folder of the board.
 
     Raises:
         InputError: where the folder has no readable protocol.

@@ -129,7 +129,7 @@ def make_request(
 
 
 def _list(given: Any) -> list:
-    """One item or several, as a list; a string or a Method is one item."""
+    """Return one item or several, as a list; a string or a Method is one item."""
     several = isinstance(given, Iterable) and not isinstance(given, str | Method)
     return list(given) if several else [given]
 
@@ -157,7 +157,7 @@ def _epsilons(given: Any) -> list[float]:
 
 
 def _lists(tuned: Mapping[str, Any]) -> dict[str, Choices]:
-    """The values to tune over as lists, except for intervals; a single value becomes a list."""
+    """Return the values to tune over as lists, except for intervals; a single value becomes a list."""
     lists: dict[str, Choices] = {
         name: values if isinstance(values, Interval) else _list(values) for name, values in tuned.items()
     }

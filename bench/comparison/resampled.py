@@ -13,7 +13,7 @@ KEY = 0x5EED  # of the draws of users, the same in all runs
 
 
 def resampled(metric: str, totals: jax.Array, weights: jax.Array) -> dict[str, jax.Array]:
-    """A metric on each draw of users.
+    """Return a metric on each draw of users.
 
     Args:
         metric: its name.

@@ -208,10 +208,10 @@ def _ends(
 
 
 def at_end(evaluations: pd.DataFrame) -> pd.DataFrame:
-    """The last evaluation of each run."""
+    """Return the last evaluation of each run."""
     return evaluations[evaluations["rounds"] == evaluations["num_rounds"]].reset_index(drop=True)
 
 
 def at_epsilon(epsilon: float) -> str:
-    """A description of an epsilon; 0 stands for methods that release nothing."""
+    """Return a description of an epsilon; 0 stands for methods that release nothing."""
     return "no noise" if math.isinf(epsilon) else "any ε" if epsilon == 0 else f"ε = {epsilon:g}"

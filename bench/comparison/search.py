@@ -27,23 +27,24 @@ PATIENCE = 50  # draws per requested setting, since draws from lists repeat
 
 
 def portions(most: int) -> tuple[int, list[int]]:
-    """The number of settings tried first, and then in each refinement near the best."""
+    """Return the number of settings tried first, and then in each refinement near the best."""
     closer = most // 4 if most >= FEWEST else 0
     return most - closer * len(CLOSER), [closer] * len(CLOSER) if closer else []
 
 
 def size(space: Space) -> float:
-    """The number of combinations of values."""
+    """Return the number of combinations of values."""
     return math.prod(math.inf if isinstance(choices, Interval) else len(choices) for choices in space.values())
 
 
 def first_of(space: Space) -> Setting:
-    """A setting for checking a method: the first value of each list, and the lower end of each interval."""
+    """Return a setting for checking a method: the first value of each list, and the lower end of each interval."""
     return {name: choices.low if isinstance(choices, Interval) else choices[0] for name, choices in space.items()}
 
 
 def first_settings(space: Space, most: int) -> list[Setting]:
-    """The settings tried first: all combinations where there are at most `most`, else points that cover the space.
+    """Return the settings tried first: all combinations where there are at most `most`, else points that cover the
+    space.
 
     They are deterministic, and those for a smaller number are among those for a larger one.
     """
@@ -74,7 +75,7 @@ def near(space: Space, best: Setting, half: float, most: int, tried: Sequence[Se
 
 
 def _different(drawn: Iterator[Setting], most: int, tried: Collection[Setting]) -> list[Setting]:
-    """The first settings that differ from each other and from those tried."""
+    """Return the first settings that differ from each other and from those tried."""
     known, new = {_key(setting) for setting in tried}, []
     for setting in drawn:
         if _key(setting) not in known:
@@ -90,7 +91,7 @@ def _key(setting: Setting) -> tuple:
 
 
 def _at(space: Space, row: np.ndarray) -> Setting:
-    """The setting at a position in the unit cube, or outside it on intervals that allow this."""
+    """Return the setting at a position in the unit cube, or outside it on intervals that allow this."""
     return {name: _value(choices, float(u)) for (name, choices), u in zip(space.items(), row, strict=True)}
 
 
@@ -101,7 +102,7 @@ def _value(choices: Choices, place: float) -> Any:
 
 
 def _box(choices: Choices, centre: Any, half: float) -> tuple[float, float]:
-    """The ends of the box along one argument, as positions."""
+    """Return the ends of the box along one argument, as positions."""
     if isinstance(choices, Interval):
         place = choices.place(centre)
         return place - half, place + half

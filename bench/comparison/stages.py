@@ -52,7 +52,8 @@ def run_plan(plan: Plan, pool: Pool | None = None) -> Comparison:
 
 
 def shorter(request: Request) -> list[Shorter]:
-    """The options of `compare` and of `board` that would give a comparison less to do; none where a board says all."""
+    """Return the options of `compare` and of `board` that would give a comparison less to do; none where a board says
+    all."""
     if request.board is not None:
         return []
     tuning = request.num_settings / (request.num_settings + 1)
@@ -65,7 +66,7 @@ def shorter(request: Request) -> list[Shorter]:
 
 
 def _later(plan: Plan, task: Task, settings: Mapping[str, Sequence[Setting]]) -> dict[tuple[str, int], list[Work]]:
-    """The work of the stages after the first, by (sweep, split): settings near the best ones, and the tests."""
+    """Return the work of the stages after the first, by (sweep, split): settings near the best ones, and the tests."""
     request, later = plan.request, {}
     task_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(task))
     stages = {f"{TUNING}_{look}": number for look, number in enumerate(portions(request.num_settings)[1], start=1)}
@@ -132,7 +133,7 @@ def _nearer(
 
 
 def choose(tuning: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:
-    """The best setting of each method at each epsilon and split, by the held-out data of that split.
+    """Return the best setting of each method at each epsilon and split, by the held-out data of that split.
 
     A diverged run is chosen only if all runs diverged. Ties go to the first setting.
 
@@ -236,7 +237,7 @@ def _run_wanted(
 
 
 def _distinct(pairs: pd.DataFrame) -> list[tuple[float, int]]:
-    """The distinct pairs (target epsilon, number of the setting), in order."""
+    """Return the distinct pairs (target epsilon, number of the setting), in order."""
     return sorted({(float(target), int(number)) for target, number in pairs.itertuples(index=False)})
 
 
@@ -248,7 +249,7 @@ def _points(
     *,
     num_settings: int = 0,
 ) -> pd.DataFrame:
-    """The points of a sweep, one per (target epsilon, number of the setting), with noise that suffices on every
+    """Return the points of a sweep, one per (target epsilon, number of the setting), with noise that suffices on every
     task, since the same noise may hide less on other graphs of peers. With num_settings, the number tried, also the
     cost of each."""
     task = tasks[0]
@@ -319,7 +320,8 @@ def _sweep(
 
 
 def with_spent(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs with "spent": epsilon by the way of accounting that each was calibrated with; inf without noise."""
+    """Return the runs with "spent": epsilon by the way of accounting that each was calibrated with; inf without
+    noise."""
     return runs.assign(spent=spent(runs))
 
 
@@ -335,7 +337,7 @@ def cost_columns(
     delta: float,
     num_settings: int,
 ) -> dict[str, float]:
-    """The cost columns of a test run.
+    """Return the cost columns of a test run.
 
     Args:
         method: the method.

@@ -42,7 +42,7 @@ def releases_of(method: Method, task: Task, delta: float, args: Mapping[str, Any
 def reading(
     label: str, method: Method, task: Task, statement: Statement, args: Mapping[str, Any], count: int
 ) -> tuple[str, Release]:
-    """The way of accounting, proven for this method and its sampler, that yields the statement.
+    """Return the way of accounting, proven for this method and its sampler, that yields the statement.
 
     Of several for the same adversary, the one with the smallest epsilon, since each sound one is a valid statement. Of
     several adversaries, the one against whom epsilon is the largest, unless the statement names one.
@@ -98,7 +98,7 @@ _noises: dict[
 def calibrated(
     label: str, method: Method, task: Task, statement: Statement, args: Mapping[str, Any], target: float, count: int
 ) -> tuple[float, str]:
-    """The smallest noise with which a run costs at most the target, and the way of accounting that was used.
+    """Return the smallest noise with which a run costs at most the target, and the way of accounting that was used.
 
     Args:
         args: all arguments except the noise.

@@ -144,12 +144,12 @@ class Task:
 
     @property
     def num_clients(self) -> int:
-        """Return the number of clients, of all devices together."""
+        """The number of clients, of all devices together."""
         return self.num_held if self.division is None else self.division.users
 
     @property
     def num_held(self) -> int:
-        """Return the rows of arrays by client: of all clients, or of those of one device."""
+        """The rows of arrays by client: of all clients, or of those of one device."""
         return self.num_examples.shape[0]
 
     def numbers(self) -> Int32[Array, " client"]:
@@ -166,7 +166,7 @@ class Task:
 
     @property
     def capacity(self) -> int:
-        """Return the length of the padded axis of the stored examples."""
+        """The length of the padded axis of the stored examples."""
         return jax.tree.leaves(self.train)[0].shape[1]
 
     def nothing_local(self) -> PyTree[Float[Array, "..."]]:

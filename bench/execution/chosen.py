@@ -33,7 +33,7 @@ def chosen(
     rounds: int | None = None,
     folder: str | None = None,
 ) -> Chosen:
-    """The sweep described by the arguments of `bench.api.runs.run`.
+    """Return the sweep described by the arguments of `bench.api.runs.run`.
 
     Args:
         folder: name of the folder for a sweep over a user's own values; by default made from the values.
@@ -71,7 +71,7 @@ def chosen(
 
 
 def shorter(wanted: Chosen, scale: str) -> list[Shorter]:
-    """The options of `run` that would give a sweep less to do."""
+    """Return the options of `run` that would give a sweep less to do."""
     sweep = wanted.part
     num_points = sum(len(entry.points) for entry in sweep.entries.values())
     seeds = len(sweep.repetitions()) if sweep.trials is None else sweep.seeds

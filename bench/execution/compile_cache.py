@@ -39,7 +39,7 @@ def tidy(folder: Path, most: float = MOST) -> None:
 
 
 def _is_whole(content: bytes) -> bool:
-    """Whether an entry can be unpacked; those packed by a library that is optional to JAX are only not empty."""
+    """Return whether an entry can be unpacked; those packed by a library that is optional to JAX are only not empty."""
     if content[:1] != b"\x78":  # zlib's first byte
         return bool(content)
     try:

@@ -36,7 +36,7 @@ class Left(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """Return both together."""
+        """Both together."""
         return self.train_s + self.compile_s
 
 
@@ -185,7 +185,7 @@ def long_text(
     reasons: Sequence[str] = (),
     following: str = "",
 ) -> str:
-    """What a command says that takes long: how long, why, and what would make it shorter.
+    """Return what a command says that takes long: how long, why, and what would make it shorter.
 
     Args:
         total_s: of the whole command.

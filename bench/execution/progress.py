@@ -101,7 +101,7 @@ class Meter:
             self.say(text)
 
     def left(self) -> Left | None:
-        """What is left of the command; None where nothing is measured yet."""
+        """Return what is left of the command; None where nothing is measured yet."""
         now = time.monotonic()
         pending = [(part.kind, part.size - part.units) for part in self.parts]
         return self.command.estimate.left(self.workers, pending, [now - since for since in self._compiling()])
@@ -110,7 +110,7 @@ class Meter:
         return [part.compiling_since for part in self.parts if part.compiling_since is not None]
 
     def part(self, kind: Hashable = None, size: int = 0) -> "Part":
-        """A count of its own, which can be taken back, for a piece of work of `size` units."""
+        """Return a count of its own, which can be taken back, for a piece of work of `size` units."""
         with self.lock:
             self.parts.append(Part(self, kind, size))
             return self.parts[-1]
@@ -134,7 +134,7 @@ class Meter:
                 self.say(f"{self.title}: {self._share()}{self._state(now)}")
 
     def _share(self) -> str:
-        """The share of what is done, where anything is or nothing else can be said."""
+        """Return the share of what is done, where anything is or nothing else can be said."""
         if not self.measured and (self._compiling() or not self.heard):
             return ""
         return f"{100 * self.done / self.total:.0f} %" + (", " if self.measured else " ")

@@ -14,7 +14,7 @@ WORTH_S = 1.0  # least seconds of work that justify another worker, in addition 
 
 
 def guess_s(run_rounds: float, task_bytes: float) -> float:
-    """The seconds of work, estimated without any measurement."""
+    """Return the seconds of work, estimated without any measurement."""
     return run_rounds * task_bytes / BYTES_PER_SECOND
 
 

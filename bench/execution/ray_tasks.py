@@ -75,7 +75,7 @@ class RayTasks:
 
     @property
     def num_workers(self) -> int:
-        """Return the number of tasks that the cluster has room for now; nodes may come and go."""
+        """The number of tasks that the cluster has room for now; nodes may come and go."""
         if self._asked:
             return self._asked
         resources = self.ray.cluster_resources()

@@ -39,7 +39,7 @@ def reasons(points: Sequence[Point], task: Task) -> list[str]:
 
 
 def _takes_all(program: Program, task: Task, point: Point, flops: float) -> bool:
-    """Whether a round with half as many users needs about as many operations."""
+    """Return whether a round with half as many users needs about as many operations."""
     static = dict(point.static)
     if "num_sampled" not in static:
         return True  # a number that is no part of the program cannot make it smaller

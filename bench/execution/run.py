@@ -177,14 +177,15 @@ class _Shelf:
 
 
 def _kind(block: Block) -> tuple[str, str]:
-    """The task and the method, whose run-rounds take about as long each."""
+    """Return the task and the method, whose run-rounds take about as long each."""
     return block.task[0], block.points[0].algorithm
 
 
 def _works(
     blocks: list[Block], counted: set[Hashable], workers: int, most: int | None, shared_sizes: bool
 ) -> list[Work]:
-    """The work of blocks; programs that are in `counted`, and so were compiled before, are not, and new ones enter."""
+    """Return the work of blocks; programs that are in `counted`, and so were compiled before, are not, and new ones
+    enter."""
     works = []
     for block in blocks:
         size = min(len(block.points), most or len(block.points))

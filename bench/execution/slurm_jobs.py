@@ -131,8 +131,8 @@ class SlurmJobs(Processes):
 
 
 def own_address() -> str:
-    """The address at which the nodes reach this machine: HOST, or an address of its host name, or else that of its way
-    out, since some systems give the host name an address that no other machine can use.
+    """Return the address at which the nodes reach this machine: HOST, or an address of its host name, or else that of
+    its way out, since some systems give the host name an address that no other machine can use.
     """
     if given := os.environ.get(HOST):
         return given

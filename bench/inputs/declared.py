@@ -91,7 +91,7 @@ def check(name: str, value: Any, kinds: Sequence[Kind]) -> None:
 
 
 def kinds(annotation: Any) -> list[Kind]:
-    """The kinds in an annotation, in its order; empty where it also names a type that is not checked."""
+    """Return the kinds in an annotation, in its order; empty where it also names a type that is not checked."""
     several = get_origin(annotation) in (UnionType, Union)
     found = [_kind(member) for member in (get_args(annotation) if several else (annotation,))]
     return [kind for kind in found if kind] if all(found) else []

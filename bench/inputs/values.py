@@ -12,7 +12,7 @@ MOST = 10_000  # the most values of a range
 
 
 def as_float(name: str, value: Any) -> float:
-    """A number as a float.
+    """Return a number as a float.
 
     Raises:
         InputError: naming it, where it is an integer that no float can hold.

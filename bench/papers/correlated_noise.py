@@ -28,7 +28,7 @@ def _bands(noise: str) -> int:
 
 
 def _equal_cost(noise: str) -> float:
-    """The noise multiplier with which a run costs the same as with independent noise of multiplier 1, to four
+    """Return the noise multiplier with which a run costs the same as with independent noise of multiplier 1, to four
     digits."""
     if noise == "independent":
         return 1.0
@@ -37,7 +37,7 @@ def _equal_cost(noise: str) -> float:
 
 
 def _at_equal_cost(points: pd.DataFrame) -> pd.DataFrame:
-    """The points with the bands, the order of users and the rounds that the noise is for."""
+    """Return the points with the bands, the order of users and the rounds that the noise is for."""
     noises = points["noise"]
     points = points.assign(num_bands=noises.map(_bands), noise_multiplier=noises.map(_equal_cost))
     return points.assign(num_sampled=10, sampler="cyclic", planned_rounds=ROUNDS)
@@ -77,7 +77,8 @@ MOST_OF_QUEUE, MOST_IN_TURN = 200, 12  # rounds of one user, by what is proven: 
 
 
 def _at_level(points: pd.DataFrame) -> pd.DataFrame:
-    """The points with the noise that costs as much, by what is proven, as that of `level` where users take turns."""
+    """Return the points with the noise that costs as much, by what is proven, as that of `level` where users take
+    turns."""
     more = np.where(points["sampler"] == "queue", math.sqrt(MOST_OF_QUEUE / MOST_IN_TURN), 1.0)
     return points.assign(noise_multiplier=points["level"] * more)
 

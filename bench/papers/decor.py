@@ -37,7 +37,7 @@ def multiplier(epsilon: float) -> float:
 
 @cache
 def hidden(task: str, ratio: float, against: str) -> float:
-    """The noise on the agent that has the least, for those whom it is hidden from, over an agent's own."""
+    """Return the noise on the agent that has the least, for those whom it is hidden from, over an agent's own."""
     if against not in HIDDEN:
         raise unknown_name("observer", against, HIDDEN)
     if not ratio:
@@ -52,7 +52,7 @@ def _calibrated(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def _calibrated_central(points: pd.DataFrame) -> pd.DataFrame:
-    """The points with the noise for all points of all agents in every round."""
+    """Return the points with the noise for all points of all agents in every round."""
     sigmas = [multiplier(epsilon) for epsilon in points["target_epsilon"]]
     return points.assign(batch_size=NUM_AGENTS * NUM_EXAMPLES, sampler="all", noise_multiplier=sigmas)
 

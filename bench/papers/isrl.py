@@ -24,12 +24,12 @@ with_noise = partial(isrl_noise.with_noise, delta=DELTA)
 
 
 def _in_equal_search(points: pd.DataFrame) -> pd.DataFrame:
-    """The points of a method without phases, with their noise."""
+    """Return the points of a method without phases, with their noise."""
     return with_noise(points.assign(search="equal"))
 
 
 def _searched(points: pd.DataFrame) -> pd.DataFrame:
-    """The points of the localized method that are no repetitions, each in the search that it belongs to."""
+    """Return the points of the localized method that are no repetitions, each in the search that it belongs to."""
     repeated = points["step_size"] * points["regularization"] > 1  # longer steps are cut to this: the same runs
     wide = points["step_size"].isin(STEPS[5::2]) | (points["regularization"] == 0)
     points = points.assign(search=np.where(wide, "wide", "equal"))

@@ -44,13 +44,13 @@ def noise(epsilon: float, calibration: str, uses: int, delta: float) -> float:
 
 
 def budgets(epsilons, calibrations) -> pd.DataFrame:
-    """One row per target epsilon and way to calibrate, and one without noise."""
+    """Return one row per target epsilon and way to calibrate, and one without noise."""
     silent = pd.DataFrame({"target_epsilon": [math.inf], "calibration": [SILENT]})
     return pd.concat([grid(target_epsilon=epsilons, calibration=calibrations), silent], ignore_index=True)
 
 
 def with_noise(points: pd.DataFrame, delta: float) -> pd.DataFrame:
-    """The points with the noise for their target and calibration; without noise there is one target."""
+    """Return the points with the noise for their target and calibration; without noise there is one target."""
     silent = (points["calibration"] == SILENT) | np.isinf(points["target_epsilon"])
     alike = {"calibration": SILENT, "target_epsilon": math.inf}
     points = points.assign(**{name: points[name].mask(silent, value) for name, value in alike.items()})

@@ -87,7 +87,7 @@ def _smoke(paper: Sweep, **keep: list) -> Sweep:
 
 
 def _methods(tasks: pd.DataFrame, answering: int, lipschitz: float) -> dict[str, Entry]:
-    """The methods on tasks (as in `with_tasks`) at every budget, with so many silos that answer in a round, and
+    """Return the methods on tasks (as in `with_tasks`) at every budget, with so many silos that answer in a round, and
     gradients clipped to L.
     """
     budget = budgets(EPSILONS, [EXACT]).merge(tasks.drop(columns="task"), how="cross")
@@ -118,8 +118,8 @@ def _methods(tasks: pd.DataFrame, answering: int, lipschitz: float) -> dict[str,
 
 
 def _of_theorem(points: pd.DataFrame, answering: int, lipschitz: float) -> pd.DataFrame:
-    """The points with as many phases as Theorem C.1 has, and theorem_lambda times its regularisation for so many silos
-    that answer.
+    """Return the points with as many phases as Theorem C.1 has, and theorem_lambda times its regularisation for so many
+    silos that answer.
     """
     lambdas = [
         theory.regularization(_setting(n, epsilon, answering, lipschitz))

@@ -31,7 +31,7 @@ def noise(epsilon: float) -> float:
 
 
 def _completed(points: pd.DataFrame) -> pd.DataFrame:
-    """The points with their noise, which was found for the batches of the authors' program."""
+    """Return the points with their noise, which was found for the batches of the authors' program."""
     noises = [noise(epsilon) for epsilon in points["target_epsilon"]]
     return points.assign(batch_size=BATCH_SIZE, noise_multiplier=noises)
 

@@ -120,7 +120,7 @@ def _entry(
     complete: Callable[[pd.DataFrame], pd.DataFrame] = lambda points: points,
     made: tuple[str, ...] = (),
 ) -> Entry:
-    """The points on every task, as in `with_tasks`, evaluated before and after so many rounds."""
+    """Return the points on every task, as in `with_tasks`, evaluated before and after so many rounds."""
     free = tasks.drop(columns="task").merge(points, how="cross")
     return Entry(
         ALGORITHMS[method],
@@ -140,7 +140,7 @@ def _problems(features: list[int]) -> pd.DataFrame:
 
 
 def _tasks_of(problems: pd.DataFrame) -> dict:
-    """The tasks of these names."""
+    """Return the tasks of these names."""
     return {
         name: partial(linear_p2p, num_features=p, instances=instances)
         for p, instances, name in problems.itertuples(index=False)

@@ -35,13 +35,14 @@ def _release(sigma: float, mechanism: str) -> events.Release:
 
 @lru_cache
 def sigma(epsilon: float, updates: int, mechanism: str) -> float:
-    """The noise multiplier with which so many updates cost epsilon at DELTA; 0 for none."""
+    """Return the noise multiplier with which so many updates cost epsilon at DELTA; 0 for none."""
     return noise_multiplier(epsilon, lambda value: _release(value, mechanism), updates) if epsilon else 0.0
 
 
 @lru_cache
 def sigma_after(budget: float, start: float, updates: int, mechanism: str) -> float:
-    """The noise multiplier of the updates with which they and a start of noise multiplier `start` cost the budget.
+    """Return the noise multiplier of the updates with which they and a start of noise multiplier `start` cost the
+    budget.
 
     Laplace noise is not asked here: its start and updates add up as the paper counts them.
     """
@@ -50,7 +51,8 @@ def sigma_after(budget: float, start: float, updates: int, mechanism: str) -> fl
 
 
 def calibrated(points: pd.DataFrame, start_epsilon: float | pd.Series = START_EPSILON) -> pd.DataFrame:
-    """The points with the noise for their target_epsilon and num_updates, and for start_epsilon where they warm up.
+    """Return the points with the noise for their target_epsilon and num_updates, and for start_epsilon where they warm
+    up.
 
     `budget` is the sum of the two. Laplace noise is calibrated to each of them, as in the paper; Gaussian noise of the
     updates so that both together cost the budget, which is exact and takes less noise.
@@ -81,8 +83,8 @@ def calibrated(points: pd.DataFrame, start_epsilon: float | pd.Series = START_EP
 
 
 def scaled(points: pd.DataFrame) -> pd.DataFrame:
-    """The points with the mechanism of their calibration, and with the norm that their noise is for: that to which
-    gradients are clipped, where they are.
+    """Return the points with the mechanism of their calibration, and with the norm that their noise is for: that to
+    which gradients are clipped, where they are.
     """
     for calibration in points["calibration"].unique():
         if calibration not in MECHANISMS:
@@ -94,7 +96,7 @@ def scaled(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def calibrations(kinds: Sequence[str], clip_norms: Sequence[float]) -> pd.DataFrame:
-    """The calibrations, those that clip at each of the norms."""
+    """Return the calibrations, those that clip at each of the norms."""
     return pd.concat(
         [grid(calibration=kind, clip_norm=math.inf if kind == PUBLISHED else clip_norms) for kind in kinds],
         ignore_index=True,
@@ -140,5 +142,5 @@ def of_one_release(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def for_coordinates(points: pd.DataFrame) -> pd.DataFrame:
-    """The points with the noise of local DP for their target_epsilon."""
+    """Return the points with the noise of local DP for their target_epsilon."""
     return points.assign(noise_multiplier=safe(2.0) / points["target_epsilon"])

@@ -49,7 +49,7 @@ def _noise(epsilon: float, data: str, num_clients: int, share: float, batch_size
 
 
 def _completed(points: pd.DataFrame, model: str, share: float) -> pd.DataFrame:
-    """The points with their tasks, and with sampler, clipping and noise for their targets."""
+    """Return the points with their tasks, and with sampler, clipping and noise for their targets."""
     private = points["target_epsilon"] < math.inf
     data = points["dataset"].map({known.title: name for name, known in PICTURES.items()})
     cells = zip(points["target_epsilon"], data, points["num_clients"], points["batch_size"], strict=True)

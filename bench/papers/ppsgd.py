@@ -20,7 +20,7 @@ EVAL_EVERY_MADE_UP = 394  # a fifth of the 1,973 rounds of generated documents i
 
 
 def _evaluated_rounds(task, args, every: int = EVAL_EVERY) -> int:
-    """The last multiple of `every` rounds up to which Q users take part in each, as long as there is one.
+    """Return the last multiple of `every` rounds up to which Q users take part in each, as long as there is one.
 
     The authors evaluate every 500 rounds. What follows the last full round is a tail in which fewer than Q users are
     left, down to one, and the noise on their mean grows as 1 / L: the model after it says more about the tail than
@@ -170,7 +170,7 @@ def ppsgd_tags_made_up(scale: str) -> Sweep:
 
 
 def _of_the_program(points: pd.DataFrame) -> pd.DataFrame:
-    """The points with the true ratio and step of what the authors' program calls a and step size, local learning
+    """Return the points with the true ratio and step of what the authors' program calls a and step size, local learning
     once.
     """
     a, s = points["legend_personalization"], points["legend_step_size"]

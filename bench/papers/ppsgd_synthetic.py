@@ -12,7 +12,7 @@ from bench.sweeps.spec import Entry, Sweep, grid, thin
 
 
 def _completed(points: pd.DataFrame) -> pd.DataFrame:
-    """The points with their tasks, local learning once."""
+    """Return the points with their tasks, local learning once."""
     points = once_for_local(points, clip_norm=10.0)
     return points.assign(task=points["delta_std"].map("synthetic_{:g}".format))
 

@@ -44,7 +44,7 @@ def _noise(target: float, num_rounds: int, num_sampled: int, sampler: str) -> fl
 def _under_a_theorem(
     points: pd.DataFrame, num_rounds: int, guarantee: Callable[..., theory.Guarantee], divisor: float, **fixed
 ) -> pd.DataFrame:
-    """The points with the noise for their budget, the step of a theorem, and its bound.
+    """Return the points with the noise for their budget, the step of a theorem, and its bound.
 
     Args:
         points: their target_epsilon and personalization.

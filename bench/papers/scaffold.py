@@ -25,7 +25,7 @@ CLIP_NORM = 5.0  # about the median norm of gradients at the start: inputs are a
 
 
 def _completed(points: pd.DataFrame) -> pd.DataFrame:
-    """The points with the step of each local step; where there is no noise, nothing is clipped."""
+    """Return the points with the step of each local step; where there is no noise, nothing is clipped."""
     clip_norm = points["clip_norm"].mask(points["noise_multiplier"] == 0, math.inf)
     return points.assign(step_size=points["round_step_size"] / points["num_steps"], clip_norm=clip_norm)
 

@@ -18,7 +18,7 @@ TYPICAL = 1.0  # about the median length of a message in the first rounds of `ra
 
 
 def _clipped_with_noise(points: pd.DataFrame) -> pd.DataFrame:
-    """The points; where there is no noise, nothing is clipped."""
+    """Return the points; where there is no noise, nothing is clipped."""
     return points.assign(clip_norm=points["clip_norm"].mask(points["noise_multiplier"] == 0, math.inf))
 
 

@@ -58,18 +58,18 @@ class Shape(NamedTuple):
 
 
 def rounded(value: Any) -> Any:
-    """A value as it counts for what was asked: a number with nine digits, where it is not whole."""
+    """Return a value as it counts for what was asked: a number with nine digits, where it is not whole."""
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) and not float(value).is_integer() else value
 
 
 def digest(settings: Mapping[str, Any]) -> str:
-    """A short digest of settings."""
+    """Return a short digest of settings."""
     text = json.dumps(settings, sort_keys=True, default=lambda value: value.item())
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def point_id(settings: Mapping[str, Any], computed: Set[str] = frozenset()) -> str:
-    """The id of a point with these settings, some of whose arguments and labels are computed from the others."""
+    """Return the id of a point with these settings, some of whose arguments and labels are computed from the others."""
     named = {
         kind: {name: rounded(value) for name, value in settings[kind].items() if name not in computed}
         for kind in ("args", "labels")
@@ -79,7 +79,7 @@ def point_id(settings: Mapping[str, Any], computed: Set[str] = frozenset()) -> s
 
 
 def earlier_id(settings: Mapping[str, Any], row: Mapping[Any, Any]) -> str:
-    """The id that earlier versions gave a point with these settings on the machine that made a row."""
+    """Return the id that earlier versions gave a point with these settings on the machine that made a row."""
 
     def there(name: str, value: Any) -> Any:
         found = row.get(name)
@@ -94,7 +94,8 @@ def earlier_id(settings: Mapping[str, Any], row: Mapping[Any, Any]) -> str:
 
 
 def as_text(value: Any) -> str:
-    """A value as text, the same for 1, 1.0 and True, for numbers with the same nine digits, and for missing values."""
+    """Return a value as text, the same for 1, 1.0 and True, for numbers with the same nine digits, and for missing
+    values."""
     if isinstance(value, list | tuple | np.ndarray):
         return f"({','.join(map(as_text, value))})"
     if value is None or (isinstance(value, float) and np.isnan(value)):
@@ -103,7 +104,7 @@ def as_text(value: Any) -> str:
 
 
 def rows_as_text(table: pd.DataFrame, names: Sequence[Any]) -> pd.Series:
-    """The values of some columns as one text per row, by `as_text`; columns that are missing count as empty.
+    """Return the values of some columns as one text per row, by `as_text`; columns that are missing count as empty.
 
     Each distinct value is turned into text once, since tables have many rows and few values.
     """
@@ -124,7 +125,7 @@ def rows_as_text(table: pd.DataFrame, names: Sequence[Any]) -> pd.Series:
 
 
 def settings_in(table: pa.Table) -> pd.DataFrame:
-    """The first row of each point of a part."""
+    """Return the first row of each point of a part."""
     places = pa.array(np.arange(len(table)))
     firsts = table.select(["point"]).append_column("place", places).group_by("point").aggregate([("place", "min")])
     return table.take(firsts["place_min"].combine_chunks().sort()).to_pandas()
@@ -182,7 +183,7 @@ class Points:
 
 
 def _alike(row: Mapping[Any, Any], computed: Mapping[str, Any]) -> bool:
-    """Whether a row's computed columns are the expected ones; those that it lacks are passed over."""
+    """Return whether a row's computed columns are the expected ones; those that it lacks are passed over."""
     for name, value in computed.items():
         there = row.get(name)
         if there is None or (isinstance(there, float) and np.isnan(there)):
@@ -256,7 +257,8 @@ def sound_runs(
 
 
 def _kinds(schema: pa.Schema) -> tuple[frozenset[str], frozenset[str]]:
-    """The columns that may hold text, and those that may hold numbers; those without any value may hold either."""
+    """Return the columns that may hold text, and those that may hold numbers; those without any value may hold
+    either."""
     texts, numbers = set(), set()
     for field in schema:
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
@@ -268,5 +270,5 @@ def _kinds(schema: pa.Schema) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def in_words(left_out: Mapping[str, int]) -> str:
-    """What is wrong with how many runs, "3 runs with missing or duplicate rows"."""
+    """Return what is wrong with how many runs, "3 runs with missing or duplicate rows"."""
     return " and ".join(f"{count:,} runs {words}" for words, count in left_out.items())

@@ -35,7 +35,7 @@ class Data(NamedTuple):
 
 
 def data_in(folder: Path) -> list[Data]:
-    """The data that the results in a folder are of. Parts that are damaged or foreign are passed over."""
+    """Return the data that the results in a folder are of. Parts that are damaged or foreign are passed over."""
     found: dict[tuple[str, str, str], int] = {}
     for path in parts_in(folder) if folder.is_dir() else ():
         table = _columns_of(path)
@@ -49,7 +49,7 @@ def data_in(folder: Path) -> list[Data]:
 
 
 def _columns_of(path: Path) -> pa.Table | None:
-    """The columns of a part that say what its runs are of; None where it is damaged, or has no such columns."""
+    """Return the columns of a part that say what its runs are of; None where it is damaged, or has no such columns."""
     try:
         content = path.read_bytes() if path.is_file() else b""
         named = DIGEST_IN_NAME.fullmatch(path.name)

@@ -49,7 +49,8 @@ REDO = "run the sweep again, which moves it aside and repeats its runs"
 
 
 def cannot_store(error: OSError, path: Path) -> InputError:
-    """The error for results that cannot be stored, which says why; `bench.errors.cannot_write` is for other files."""
+    """Return the error for results that cannot be stored, which says why; `bench.errors.cannot_write` is for other
+    files."""
     culprit = error.filename if isinstance(error.filename, str) else path
     if error.errno in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ELOOP):
         return InputError(f"cannot write {path}: {_in_the_way(Path(culprit))} is in the way: move it elsewhere")
@@ -85,12 +86,12 @@ def check_writable(folder: Path) -> None:
 
 
 def _in_the_way(path: Path) -> Path:
-    """What of a path is not a folder, or, where it is one, the path itself."""
+    """Return what of a path is not a folder, or, where it is one, the path itself."""
     return next((above for above in reversed(path.parents) if above.exists() and not above.is_dir()), path)
 
 
 def parts_in(folder: Path) -> list[Path]:
-    """The files of a sweep's runs, by name."""
+    """Return the files of a sweep's runs, by name."""
     names = [path.name for path in folder.glob("*.parquet") if path.name[0] not in "._" and path.name != COLUMNS]
     return sorted(journal.in_force(folder, names), key=lambda path: path.name)
 
@@ -108,15 +109,15 @@ class UnusablePart(InputError):
 
 
 def content_digest(content: bytes | pa.Buffer) -> str:
-    """The digest of a file's bytes that stands in its name."""
+    """Return the digest of a file's bytes that stands in its name."""
     return hashlib.blake2b(content, digest_size=8).hexdigest()
 
 
 def parquet(
     content: bytes, only: Collection[str] | None = None, without: Collection[str] = (), *, categories: bool = False
 ) -> pa.Table | None:
-    """The table of a Parquet file with this content; None where it is damaged, which its checksums tell, or has text
-    that is no text.
+    """Return the table of a Parquet file with this content; None where it is damaged, which its checksums tell, or has
+    text that is no text.
 
     Args:
         content: of the file.
@@ -187,7 +188,7 @@ def read_part(
 
 
 def readable_parts(folder: Path, problems: list[str], remedy: str = REDO) -> Iterator[tuple[Path, pa.Table]]:
-    """The parts that can be used, and for every other one a sentence that goes to `problems`.
+    """Yield the parts that can be used, and for every other one a sentence that goes to `problems`.
 
     Args:
         folder: of one sweep at one scale.
@@ -213,7 +214,7 @@ def read(
     columns: Collection[str] | None = None,
     categories: bool = False,
 ) -> pd.DataFrame:
-    """The whole table of one sweep at one scale, one row per run and evaluation.
+    """Return the whole table of one sweep at one scale, one row per run and evaluation.
 
     Args:
         folder: of the sweep.
@@ -256,7 +257,7 @@ def read(
 
 
 def _sorted_categories(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with the categories of text in alphabetical order, in which groups and sorted rows come then."""
+    """Return the rows with the categories of text in alphabetical order, in which groups and sorted rows come then."""
     text = {name: column for name, column in rows.items() if isinstance(column.dtype, pd.CategoricalDtype)}
     return rows.assign(
         **{str(name): column.cat.set_categories(sorted(column.cat.categories)) for name, column in text.items()}
@@ -264,7 +265,7 @@ def _sorted_categories(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def unified(schemas: Mapping[Any, pa.Schema], remedy: str = "move the wrong part elsewhere") -> pa.Schema:
-    """The columns of several tables together.
+    """Return the columns of several tables together.
 
     Args:
         schemas: name of a table, such as its path -> its columns.
@@ -292,17 +293,17 @@ def unified(schemas: Mapping[Any, pa.Schema], remedy: str = "move the wrong part
 
 
 def runs_in(table: pa.Table) -> pd.DataFrame:
-    """The runs of a part, one row each."""
+    """Return the runs of a part, one row each."""
     return table.group_by(IDENTITY, use_threads=False).aggregate([]).to_pandas()
 
 
 def runs_of(table: pa.Table) -> pd.MultiIndex:
-    """The run of every row."""
+    """Return the run of every row."""
     return pd.MultiIndex.from_frame(table.select(IDENTITY).to_pandas())
 
 
 def renamed(table: pa.Table, ids: Mapping[str, str]) -> pa.Table:
-    """The rows of a part with other ids of points, where they are to have others."""
+    """Return the rows of a part with other ids of points, where they are to have others."""
     points = table["point"].to_pandas().astype(object)
     changed = points.map(lambda id: ids.get(id, id))
     if changed.equals(points):
@@ -311,14 +312,14 @@ def renamed(table: pa.Table, ids: Mapping[str, str]) -> pa.Table:
 
 
 def part_path(folder: Path, table: pa.Table, content: bytes | pa.Buffer) -> Path:
-    """Where the part with this table goes, whose file has this content."""
+    """Return where the part with this table goes, whose file has this content."""
     runs = sorted(f"{point}/{trial}/{seed}" for point, trial, seed in runs_in(table).itertuples(index=False))
     digest = hashlib.blake2b("\n".join(runs).encode(), digest_size=8).hexdigest()
     return folder / f"part-{digest}-{content_digest(content)}.parquet"
 
 
 def as_file(table: pa.Table) -> pa.Buffer:
-    """The content of the Parquet file of a table."""
+    """Return the content of the Parquet file of a table."""
     content = pa.BufferOutputStream()
     pq.write_table(table, content, compression="zstd", write_page_checksum=True)
     return content.getvalue()

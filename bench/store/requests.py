@@ -58,13 +58,13 @@ class GridRequest(NamedTuple):
 
 
 def _word(value: Any) -> str:
-    """A value as text, alike for 1 and 1.0."""
+    """Return a value as text, alike for 1 and 1.0."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return repr(as_float("a value of --grid", value)) if is_number else repr(value)
 
 
 def checked_name(name: str, taken: Mapping[str, Any]) -> str:
-    """The name of a folder of results, where it is one that no sweep has, or could have on another task.
+    """Return the name of a folder of results, where it is one that no sweep has, or could have on another task.
 
     Raises:
         InputError: where it is not.
@@ -78,7 +78,7 @@ def checked_name(name: str, taken: Mapping[str, Any]) -> str:
 
 
 def read_request(folder: Path) -> GridRequest | None:
-    """The request whose results a folder holds; None where it holds those of a sweep as it is.
+    """Return the request whose results a folder holds; None where it holds those of a sweep as it is.
 
     Raises:
         InputError: where the file is damaged.
@@ -102,7 +102,7 @@ def read_request(folder: Path) -> GridRequest | None:
 
 
 def _can_be_compared(request: GridRequest) -> bool:
-    """Whether every number of a request fits into a float."""
+    """Return whether every number of a request fits into a float."""
     try:
         return bool(request.canonical)
     except InputError:
@@ -149,6 +149,6 @@ def discard(folder: Path) -> None:
 
 
 def folders(name: str, results: str | os.PathLike) -> list[Path]:
-    """The folders, one per scale, of a sweep over a user's own values."""
+    """Return the folders, one per scale, of a sweep over a user's own values."""
     of_scales = [Path(results) / scale / name for scale in SCALES]
     return [folder for folder in of_scales if (folder / REQUEST).is_file()]

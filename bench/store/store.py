@@ -113,7 +113,8 @@ class Store:
         *,
         twice: bool = False,
     ) -> pd.DataFrame:
-        """The runs that are there and whole, one row each with the columns of IDENTITY; `point` is the id of the point.
+        """Return the runs that are there and whole, one row each with the columns of IDENTITY; `point` is the id of the
+        point.
 
         What is damaged or foreign, and rows of other points than these (another setting, other data, another version of
         a method), of runs with rows missing or doubled, and of runs that are there already, are set aside, and a

@@ -38,7 +38,7 @@ RESERVED = {
 
 
 def is_reserved(name: str) -> bool:
-    """Whether every table of results has a column of this name."""
+    """Return whether every table of results has a column of this name."""
     return name in RESERVED or name.startswith("epsilon")
 
 

@@ -45,7 +45,7 @@ def condition(expression: str, table: pd.DataFrame) -> np.ndarray:
 
 
 def names(expression: str) -> set[str]:
-    """The names in an expression; none where it does not parse."""
+    """Return the names in an expression; none where it does not parse."""
     try:
         return {node.id for node in ast.walk(ast.parse(expression.strip(), mode="eval")) if isinstance(node, ast.Name)}
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -53,7 +53,7 @@ def names(expression: str) -> set[str]:
 
 
 def _truth(node: ast.expr, table: pd.DataFrame) -> np.ndarray:
-    """The node as a truth value of each row."""
+    """Return the node as a truth value of each row."""
     match node:
         case ast.BoolOp(ast.And(), nodes):
             return functools.reduce(operator.and_, [_truth(one, table) for one in nodes])
@@ -91,7 +91,7 @@ def _compare(left: ast.expr, how: ast.cmpop, right: ast.expr, table: pd.DataFram
 
 
 def _value(node: ast.expr, table: pd.DataFrame) -> Any:
-    """A column, a literal, or a list of literals."""
+    """Return a column, a literal, or a list of literals."""
     match node:
         case ast.Name("inf" | "nan" as name):
             return float(name)

@@ -47,7 +47,7 @@ class Counts(NamedTuple):
     unknown_loops: int = 0
 
     def plus(self, other: "Counts", times: float = 1) -> "Counts":
-        """The sum with so many times the other."""
+        """Return the sum with so many times the other."""
         flops, randoms, moved, unknown = other
         return Counts(
             self.flops + times * flops,
@@ -70,7 +70,7 @@ def count(function: Callable, *args) -> Counts:
 
 
 def _inner(equation) -> list[tuple[Any, float]]:
-    """The program within an equation, if any, and how often it runs."""
+    """Return the program within an equation, if any, and how often it runs."""
     params = equation.params
     if equation.primitive.name == "scan":
         return [(params["jaxpr"].jaxpr, params["length"])]

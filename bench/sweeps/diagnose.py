@@ -18,7 +18,7 @@ FRAME = re.compile(r"\n  File [^\n]*(?:\n    [^\n]*)*")  # of a traceback
 
 
 def culprit(make: Callable[[Task, Mapping], Algorithm], name: str, task: Task, traced: Iterable[str]) -> str | None:
-    """A sentence that names the faulty function and the fault; None where all functions return what they must.
+    """Return a sentence that names the faulty function and the fault; None where all functions return what they must.
 
     Args:
         make: (task, traced arguments) -> Algorithm.
@@ -62,7 +62,8 @@ def culprit(make: Callable[[Task, Mapping], Algorithm], name: str, task: Task, t
 
 
 def _schedule_depends_on_the_point(algorithm: Callable[[Mapping], Algorithm], hypers: Mapping, key: Any) -> bool:
-    """Whether start and round can be traced over two points with a schedule for each, but not with one for both."""
+    """Return whether start and round can be traced over two points with a schedule for each, but not with one for
+    both."""
     both = {name: jax.ShapeDtypeStruct((2, *leaf.shape), leaf.dtype) for name, leaf in hypers.items()}
 
     def traced(axes: State) -> bool:
@@ -99,7 +100,8 @@ def callbacks_not_logged() -> Iterator[None]:
 
 
 def of_callback(error: BaseException) -> str | None:
-    """The error of a user's callback (`jax.pure_callback`, `jax.io_callback`) in one line; None for other errors."""
+    """Return the error of a user's callback (`jax.pure_callback`, `jax.io_callback`) in one line; None for other
+    errors."""
     _, called, text = str(error).partition("error calling callback:")
     if not called:
         return None
@@ -114,7 +116,7 @@ class _Wrong(Exception):
 
 
 def checked_algorithm(made: Any, name: str) -> Algorithm:
-    """What a method's factory returned, if it is an Algorithm.
+    """Return what a method's factory returned, if it is an Algorithm.
 
     Args:
         made: what it returned.
@@ -132,7 +134,7 @@ def checked_algorithm(made: Any, name: str) -> Algorithm:
 
 
 def _round(name: str, state: State, out: Any) -> str | None:
-    """What is wrong with what a round returns."""
+    """Return what is wrong with what a round returns."""
     if not (isinstance(out, tuple) and not isinstance(out, State) and len(out) == 2):
         return f"`round` of {name} returns {_kind(out)}: return State(schedule, variables) and a dictionary"
     new, info = out

@@ -85,7 +85,7 @@ def _sizes(keys, hypers) -> tuple[int, int]:
 
 
 def _scored(program: Program, task: Task, keys, hypers, state, score: Callable) -> Any:
-    """What `score` returns for the parameters, at [seed, point]."""
+    """Return what `score` returns for the parameters, at [seed, point]."""
     num_seeds, num_points = _sizes(keys, hypers)
 
     def one(hyper, state):
@@ -124,7 +124,7 @@ def _begun(program: Program, task: Task, keys, hypers):
 
 
 def _parts(program: Program, task: Task, keys, hypers) -> devices.Parts:
-    """The parts of the program by device, for a task whose clients are divided."""
+    """Return the parts of the program by device, for a task whose clients are divided."""
     return devices.Parts(partial(_begun, program), task, keys, hypers)
 
 
@@ -146,7 +146,7 @@ def start(task: Task, keys, hypers, *, program: Program):
 
 
 def _rounds_of(program: Program, task: Task, keys, hypers) -> Callable:
-    """One round of all seeds and points: (state, number of the round) -> (state, info [seed, point])."""
+    """Return one round of all seeds and points: (state, number of the round) -> (state, info [seed, point])."""
 
     def one(key, hyper, state):
         return program.algorithm(task, hyper).round(key, state)
@@ -232,7 +232,7 @@ def advance_part(task: Task, keys, hypers, state, info, first_round, begin, end,
 
 
 def info_of(program: Program, task: Task, keys, hypers, state) -> dict[str, jax.ShapeDtypeStruct]:
-    """The shapes of the info of all rounds that `advance_part` fills, [round, seed, point]."""
+    """Return the shapes of the info of all rounds that `advance_part` fills, [round, seed, point]."""
 
     def one_round(task, keys, hypers, state, t):
         def rounds(task, keys, hypers, state, t):
@@ -298,7 +298,7 @@ class Step:
         return state, metrics
 
     def _end(self, begin: int) -> int:
-        """Where the next call ends: after one stride at first, then after PART_S seconds."""
+        """Return where the next call ends: after one stride at first, then after PART_S seconds."""
         size = self.stride
         if self.last:
             wanted = min(int(PART_S / self.round_s), GROWTH * self.last) if self.round_s else self.last
@@ -315,7 +315,7 @@ class FittedChunk(NamedTuple):
 
 
 def _pad(hypers: Mapping[str, np.ndarray], length: int) -> dict:
-    """The columns as float32 arrays of the given length; the last point is repeated."""
+    """Return the columns as float32 arrays of the given length; the last point is repeated."""
     return {
         name: jnp.asarray(np.pad(np.asarray(column, np.float32), (0, length - len(column)), mode="edge"))
         for name, column in hypers.items()
@@ -359,7 +359,7 @@ def _peak(program: Program, task: Task, keys, hypers, state):
 
 
 def fitted_chunk(program: Program, task: Task, num_seeds: int, names, num_points: int, *, budget: float) -> FittedChunk:
-    """The largest chunk, at most `num_points` points, whose compiled program fits into `budget` bytes.
+    """Return the largest chunk, at most `num_points` points, whose compiled program fits into `budget` bytes.
 
     The compiler's own figure decides; where it is too large the chunk is halved and compiled again.
 

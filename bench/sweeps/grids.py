@@ -24,7 +24,7 @@ COUNTS = ("num_epochs", "total_epochs", "phase_rounds", "max_updates")  # what r
 
 
 def listed(column: str, given: Any) -> list[Any]:
-    """The values of a column as a list of plain Python values, from command-line text, one value or several.
+    """Return the values of a column as a list of plain Python values, from command-line text, one value or several.
 
     Raises:
         InputError: for an empty list, an unusable value, or a duplicate.
@@ -83,7 +83,7 @@ def with_grid(sweep: Sweep, columns: Mapping[str, Any]) -> Sweep:
 
 
 def _replaced(sweep: Sweep, label: str, entry: Entry, columns: Grid) -> Entry:
-    """The entry with all combinations of these values and the values of its other free columns, completed."""
+    """Return the entry with all combinations of these values and the values of its other free columns, completed."""
     for column in columns:
         if column not in entry.settable:
             instead = f"replace {', '.join(entry.settable)}, or " if entry.settable else ""
@@ -121,7 +121,7 @@ def _replaced(sweep: Sweep, label: str, entry: Entry, columns: Grid) -> Entry:
 
 
 def _typed(entry: Entry, column: str, value: Any) -> Any:
-    """The value as the column holds them.
+    """Return the value as the column holds them.
 
     Raises:
         InputError: where the column holds values of another type.
@@ -176,5 +176,5 @@ def with_rounds(sweep: Sweep, rounds: int) -> Sweep:
 
 
 def keeping_rounds(sweep: Sweep) -> list[str]:
-    """The entries that --rounds leaves alone."""
+    """Return the entries that --rounds leaves alone."""
     return [label for label, entry in sweep.entries.items() if entry.num_rounds is not None]

@@ -60,8 +60,8 @@ class Point(NamedTuple):
         return Shape(evaluations, columns, texts, numbers, self.asked, self.computed, self.settings, self.method.added)
 
     def known_as(self, row: Mapping[str, Any]) -> "Point":
-        """The point with the id and the computed numbers of a run of it that was made on another machine, or by an
-        earlier version, so that further runs of it belong to the same group."""
+        """Return the point with the id and the computed numbers of a run of it that was made on another machine, or by
+        an earlier version, so that further runs of it belong to the same group."""
         rows = {name: row.get(name) for name in self.computed}
         there = {name: value for name, value in rows.items() if isinstance(value, float) and not math.isnan(value)}
         traced = self.traced | {name: value for name, value in there.items() if name in self.traced}
@@ -75,12 +75,12 @@ def shapes_of(points: Iterable[Point]) -> dict[str, Shape]:
 
 
 def _as_before(method: Method, name: str, value: Any) -> bool:
-    """Whether an argument was added later and has the value with which the method is unchanged."""
+    """Return whether an argument was added later and has the value with which the method is unchanged."""
     return name in method.added and method.added[name] == value
 
 
 def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
-    """The sweep's points by task. Every value is in its range, and fits the others and the task.
+    """Return the sweep's points by task. Every value is in its range, and fits the others and the task.
 
     Raises:
         InputError: for the first value that is out of range or does not fit, for an unknown task, or a duplicate point.

@@ -38,7 +38,8 @@ _known: dict[tuple, np.ndarray] = {}  # epsilons of everything that has been acc
 
 @cache
 def commit(suite: Path = Path(__file__).parents[1]) -> str:
-    """The commit of the code, with "-dirty" where files of the suite differ from it; "unknown" outside a checkout.
+    """Return the commit of the code, with "-dirty" where files of the suite differ from it; "unknown" outside a
+    checkout.
 
     A suite that is installed within somebody's repository, as in an environment there, is no part of its commits.
     """
@@ -56,7 +57,7 @@ def commit(suite: Path = Path(__file__).parents[1]) -> str:
 
 @cache
 def platform_columns() -> dict[str, str]:
-    """The libraries and the machine, as columns."""
+    """Return the libraries and the machine, as columns."""
     return {
         "jax_version": jax.__version__,
         "jaxlib_version": importlib.metadata.version("jaxlib"),
@@ -120,7 +121,7 @@ def rows_of(
     metrics: Mapping[str, np.ndarray],
     timing: Mapping[str, float],
 ) -> pd.DataFrame:
-    """The table of a finished chunk: one row per run and evaluation.
+    """Return the table of a finished chunk: one row per run and evaluation.
 
     Args:
         origin: of the sweep.
@@ -179,5 +180,6 @@ def _column(values: list, shape: tuple[int, int, int]):
 
 
 def _filled(value: Any, shape: tuple[int, int]) -> np.ndarray:
-    """A value or array as an array [run, evaluation]; NumPy's broadcasting is slow where there is nothing to do."""
+    """Return a value or array as an array [run, evaluation]; NumPy's broadcasting is slow where there is nothing to
+    do."""
     return value if np.shape(value) == shape else np.broadcast_to(value, shape)

@@ -33,7 +33,7 @@ class Later:
 
 
 def known(points: pd.DataFrame, columns: Iterable[str] | None = None) -> pd.DataFrame:
-    """The points with the numbers that were left for later, in these columns or in all."""
+    """Return the points with the numbers that were left for later, in these columns or in all."""
     slow = points[points.columns if columns is None else points.columns.intersection(list(columns))]
     late = {name: of for name, of in slow.items() if of.map(lambda value: isinstance(value, Later)).any()}
     return points.assign(**{str(name): [value.compute(*value.args) for value in of] for name, of in late.items()})
@@ -83,7 +83,7 @@ class Entry:
         return columns
 
     def only(self, points: pd.DataFrame) -> "Entry":
-        """The entry with these of its points, or such as they have become."""
+        """Return the entry with these of its points, or such as they have become."""
         return replace(self, free=points, complete=None)
 
 
@@ -122,11 +122,11 @@ class Sweep(NamedTuple):
     shares: tuple[str, ...] = ()
 
     def task(self, name: str, trial: int, data_files: DataFiles | None = None) -> Task:
-        """One of the tasks, of data that may come from these files; the default as for DataFiles()."""
+        """Return one of the tasks, of data that may come from these files; the default as for DataFiles()."""
         return with_files(self.tasks[name], data_files)(trial)
 
     def repetitions(self, entry: Entry | None = None) -> list[tuple[int, int]]:
-        """All pairs (trial, seed), of an entry or of the sweep."""
+        """Return all pairs (trial, seed), of an entry or of the sweep."""
         if self.pairs is not None:
             return list(self.pairs)
         seeds = min(self.seeds, entry.seeds or self.seeds) if entry else self.seeds
@@ -136,7 +136,7 @@ class Sweep(NamedTuple):
 
 
 def grid(**columns) -> pd.DataFrame:
-    """Every combination of the columns' values; a single value stands for a list of one."""
+    """Return every combination of the columns' values; a single value stands for a list of one."""
     lists = {
         name: [values] if isinstance(values, str) or not isinstance(values, Iterable) else list(values)
         for name, values in columns.items()
@@ -145,7 +145,7 @@ def grid(**columns) -> pd.DataFrame:
 
 
 def with_tasks(points: pd.DataFrame, tasks: pd.DataFrame) -> pd.DataFrame:
-    """The points with the task of their labels, None where there is none.
+    """Return the points with the task of their labels, None where there is none.
 
     Args:
         points: with the labels.
@@ -252,7 +252,7 @@ def on_task(sweep: Sweep, name: str, make: Callable[[int], Task]) -> Sweep:
 
 
 def _same_runs(first: Entry, second: Entry) -> bool:
-    """Whether two entries are the same but for how often they are repeated."""
+    """Return whether two entries are the same but for how often they are repeated."""
     columns = sorted(map(str, first.points))
     kinds = [(one.method, one.num_rounds, one.eval_every, one.made, one.widens) for one in (first, second)]
     if kinds[0] != kinds[1] or columns != sorted(map(str, second.points)):
@@ -262,12 +262,13 @@ def _same_runs(first: Entry, second: Entry) -> bool:
 
 
 def _more(first: int | None, second: int | None) -> int | None:
-    """The larger number of seeds; None is as many as the sweep has."""
+    """Return the larger number of seeds; None is as many as the sweep has."""
     return None if first is None or second is None else max(first, second)
 
 
 def parameters(method: Method) -> tuple[dict[str, inspect.Parameter], set[str]]:
-    """The keyword-only parameters of a method's factory, with their types, and the names of those that are traced.
+    """Return the keyword-only parameters of a method's factory, with their types, and the names of those that are
+    traced.
 
     Raises:
         InputError: where none is traced; the engine's points are vmapped over those.
@@ -276,7 +277,7 @@ def parameters(method: Method) -> tuple[dict[str, inspect.Parameter], set[str]]:
 
 
 def ranges(method: Method) -> dict[str, Range]:
-    """The ranges that a method states for its arguments."""
+    """Return the ranges that a method states for its arguments."""
     return _parameters(method.make)[2]
 
 
@@ -307,15 +308,15 @@ def _parameters(make: Callable) -> tuple[dict[str, inspect.Parameter], set[str],
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a value can be fixed in a compiled program and written into the id of a point."""
+    """Return whether a value can be fixed in a compiled program and written into the id of a point."""
     if isinstance(value, tuple):
         return all(map(_is_plain, value))
     return value is None or isinstance(value, int | float | str)
 
 
 def arguments(method: Method, point: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a point that the method's factory takes, as plain Python values, defaults filled in. What is left for
-    later stays so.
+    """Return the part of a point that the method's factory takes, as plain Python values, defaults filled in. What is
+    left for later stays so.
 
     Raises:
         InputError: where a required argument is missing, or a value is out of its range or no number.
@@ -332,7 +333,8 @@ def arguments(method: Method, point: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def argument(method: Method, name: str, value: Any) -> Any:
-    """A value of an argument as the method's factory takes it, a plain Python value. What is left for later stays so.
+    """Return a value of an argument as the method's factory takes it, a plain Python value. What is left for later
+    stays so.
 
     Raises:
         InputError: where it is out of its range or no number.

@@ -41,7 +41,7 @@ class Bands(NamedTuple):
 
     @property
     def norm(self) -> float:
-        """Return the norm of the longest column."""
+        """The norm of the longest column."""
         return float(np.linalg.norm(self.coefficients))
 
     def rows(self, x: Array) -> Array:
@@ -76,7 +76,7 @@ class Tree(NamedTuple):
 
     @property
     def norm(self) -> float:
-        """Return the norm of the longest column; the first round is in a node of every level."""
+        """The norm of the longest column; the first round is in a node of every level."""
         return float(np.sqrt(self.levels + 1))
 
     def rows(self, x: Array) -> Array:
@@ -97,7 +97,7 @@ class Strategy(NamedTuple):
 
     @property
     def orthogonal(self) -> bool:
-        """Return whether the columns of the rounds in which a user takes part have no row in common."""
+        """Whether the columns of the rounds in which a user takes part have no row in common."""
         return isinstance(self.form, Bands) and len(self.form.coefficients) <= self.separation
 
     def matrix(self, rounds: int) -> Array:

@@ -29,7 +29,7 @@ class Cell(NamedTuple):
 
 
 def terms(work: Counts, chunk: float) -> np.ndarray:
-    """The terms of the linear model, the most important first, for the work of a point and round."""
+    """Return the terms of the linear model, the most important first, for the work of a point and round."""
     return np.array([work.flops, 1.0, 1 / chunk, work.randoms, work.bytes])
 
 
@@ -44,7 +44,7 @@ class Model(NamedTuple):
 
 
 def fit(cells: Sequence[Cell]) -> Model:
-    """The model of one method on one kind of device.
+    """Return the model of one method on one kind of device.
 
     Args:
         cells: at least one.

@@ -88,7 +88,7 @@ def _empty(folder: Path, existed: bool) -> None:
 
 
 def _sweeps_in(folder: Path) -> list[Path]:
-    """The folder, if it has parts, or those below it that have."""
+    """Return the folder, if it has parts, or those below it that have."""
     if part_files.parts_in(folder):
         return [folder]
     below = sorted(folder.iterdir()) if folder.is_dir() else []
@@ -99,7 +99,7 @@ def _sweeps_in(folder: Path) -> list[Path]:
 
 
 def _installed(package: str, to: str) -> ModuleType | None:
-    """The package; None where none is needed."""
+    """Return the package; None where none is needed."""
     if not package:
         return None
     try:
@@ -109,8 +109,8 @@ def _installed(package: str, to: str) -> ModuleType | None:
 
 
 def measured(folder: Path, rows: pd.DataFrame) -> list[str]:
-    """The columns of a sweep that hold what was measured: those that stand between the epsilons and the version in its
-    parts, as `rows` writes them; epsilons and releases; and whatever else changes within a run."""
+    """Return the columns of a sweep that hold what was measured: those that stand between the epsilons and the version
+    in its parts, as `rows` writes them; epsilons and releases; and whatever else changes within a run."""
     names = {name for name in map(str, rows) if name == COUNTED or name.startswith("epsilon")}
     for path in part_files.parts_in(folder):
         columns = pq.read_schema(path).names
@@ -123,7 +123,7 @@ def measured(folder: Path, rows: pd.DataFrame) -> list[str]:
 
 
 def runs_of(rows: pd.DataFrame, curves: list[str]) -> Iterator[Run]:
-    """The runs of a sweep, in the order of its rows. `curves`: the columns that were measured."""
+    """Yield the runs of a sweep, in the order of its rows. `curves`: the columns that were measured."""
     fixed = [name for name in map(str, rows) if name not in {*curves, STEP}]
     for _, run in rows.groupby(part_files.IDENTITY, sort=False):
         first: dict = run.iloc[0].to_dict()

@@ -280,7 +280,7 @@ def _prediction(known: _Known, cells: dict, users: int | None, points: int | Non
 
 
 def with_users(task: Task, num_users: int) -> Task:
-    """The shapes of a task with another number of users, all else being equal."""
+    """Return the shapes of a task with another number of users, all else being equal."""
     here = task.num_clients
 
     def shape(leaf, axes: int):
@@ -294,8 +294,8 @@ def with_users(task: Task, num_users: int) -> Task:
 
 
 def static_of(static: tuple[tuple[str, Any], ...], task: Task, num_users: int) -> tuple[tuple[str, Any], ...]:
-    """The static arguments of a method, where all users take part in a round if all of the task's do, and else as many
-    as did.
+    """Return the static arguments of a method, where all users take part in a round if all of the task's do, and else
+    as many as did.
     """
     args = dict(static)
     if "num_sampled" in args:
@@ -337,7 +337,7 @@ def _is_key(leaf) -> bool:
 
 
 def written(predictions: Sequence[Prediction]) -> str:
-    """The printed table, one line per entry."""
+    """Return the printed table, one line per entry."""
     head = ("sweep, entry", "users", "runs x rounds", "core-s a point and round", "held out", "bytes a user", "GB")
     lines: list[tuple[str, ...]] = [(*head, *COLUMNS.values())]
     for one in predictions:

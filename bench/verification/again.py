@@ -30,7 +30,7 @@ class Prepared(NamedTuple):
     computed: dict[str, Any]
 
     def moved(self) -> Unit:
-        """The same run with hyperparameters that differ in the last digits."""
+        """Return the same run with hyperparameters that differ in the last digits."""
         (point,) = self.unit.points
         traced = {name: value * (1 + MOVED) for name, value in point.traced.items()}
         return self.unit._replace(points=(point._replace(traced=traced),))
@@ -65,7 +65,7 @@ class Tasks:
         return self._sweeps[name]
 
     def task(self, sweep: Sweep, name: str, trial: int) -> Any:
-        """The data of one trial; only those of the last sweep are kept, which may be large.
+        """Return the data of one trial; only those of the last sweep are kept, which may be large.
 
         Raises:
             NoData: where they cannot be had.
@@ -131,12 +131,12 @@ def prepare(run: Run, tasks: Tasks) -> Prepared:
 
 
 def _as_it_was(point: Point, run: Run) -> Point:
-    """The point with the computed numbers of the run, so that the same is trained."""
+    """Return the point with the computed numbers of the run, so that the same is trained."""
     return point.known_as(run.first | {"point": run.point})._replace(asked={}, computed={}, settings={})
 
 
 def _candidates(entry: Entry, run: Run) -> pd.DataFrame:
-    """The entry's points with the run's settings; several where they differ in their data alone."""
+    """Return the entry's points with the run's settings; several where they differ in their data alone."""
     names = [column for column in entry.points if column not in entry.made and column != "task"]
     row = pd.DataFrame([{**entry.method.added, **run.first}])
     text = rows_as_text(row, names).iloc[0]

@@ -99,7 +99,7 @@ def compared(
 
 
 def _tolerance(difference: Difference, there: pd.DataFrame, computed: Mapping[str, Any]) -> float:
-    """The size up to which a difference is rounding."""
+    """Return the size up to which a difference is rounding."""
     if _is_accounted(difference.column, computed):
         return ACCOUNTED
     if not SHARE.search(difference.column) or not np.isfinite(difference.size):
@@ -109,12 +109,12 @@ def _tolerance(difference: Difference, there: pd.DataFrame, computed: Mapping[st
 
 
 def _is_accounted(name: str, computed: Mapping[str, Any]) -> bool:
-    """Whether a column follows from the settings, without training."""
+    """Return whether a column follows from the settings, without training."""
     return name.startswith("epsilon") or name in computed or name in RESERVED
 
 
 def _difference(there: pd.DataFrame, here: pd.DataFrame, name: str, computed: Mapping[str, Any]) -> Difference | None:
-    """The largest difference in a column, if any."""
+    """Return the largest difference in a column, if any."""
     first, second, rounds = there[name], here[name], there["rounds"]
     if not (pd.api.types.is_numeric_dtype(first) and pd.api.types.is_numeric_dtype(second)):
         unlike = (first.astype(object).fillna("").map(str) != second.astype(object).fillna("").map(str)).to_numpy()
@@ -139,7 +139,8 @@ def _difference(there: pd.DataFrame, here: pd.DataFrame, name: str, computed: Ma
 def _is_chaos(
     difference: Difference, there: pd.DataFrame, here: pd.DataFrame, moved: pd.DataFrame, others: pd.DataFrame
 ) -> bool:
-    """Whether rounding explains the differences in a column: it moves the run as far, and not beyond the spread."""
+    """Return whether rounding explains the differences in a column: it moves the run as far, and not beyond the
+    spread."""
     name = difference.column
     one, other, again = (table[name].to_numpy(float) for table in (there, here, moved))
     movement = np.abs(again - other).max()

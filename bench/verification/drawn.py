@@ -65,7 +65,7 @@ class Folder:
         return np.array([_num_rows(part) for part in self.parts], float)
 
     def draw(self, rng: np.random.Generator) -> Run:
-        """One run, with a probability in proportion to its number of rows.
+        """Return one run, with a probability in proportion to its number of rows.
 
         Raises:
             UnusablePart: where its part is damaged or foreign.
@@ -86,7 +86,7 @@ class Folder:
         return Run(self.name, str(first["algorithm"]), point, trial, seed, rows, seconds, part)
 
     def repetitions(self, run: Run) -> pd.DataFrame:
-        """The rows of all repetitions of a run's point."""
+        """Return the rows of all repetitions of a run's point."""
         chosen = [
             table.filter(pa.array(table["point"].to_numpy(zero_copy_only=False) == run.point)).to_pandas()
             for table in map(self._table, self.parts)
@@ -95,7 +95,7 @@ class Folder:
         return pd.concat(chosen, ignore_index=True)
 
     def _table(self, part: Path) -> pa.Table | None:
-        """A part, or None where it cannot be used."""
+        """Return a part, or None where it cannot be used."""
         try:
             return self._read[part] if part in self._read else read_part(part)
         except UnusablePart:

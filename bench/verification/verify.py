@@ -76,7 +76,7 @@ class Verification(NamedTuple):
         return [one for one in self.checked if one.outcome in FAILURES]
 
     def count(self, outcome: str) -> int:
-        """How many runs had an outcome."""
+        """Return how many runs had an outcome."""
         return sum(one.outcome == outcome for one in self.checked)
 
     def as_dict(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Verification(NamedTuple):
         }
 
     def table(self) -> pd.DataFrame:
-        """One row per run that was drawn."""
+        """Return one row per run that was drawn."""
         return pd.DataFrame(self.checked, columns=list(Checked._fields))
 
 
@@ -228,7 +228,7 @@ def _of(run: Run, outcome: str, **more: Any) -> Checked:
 
 
 def in_words(found: Verification, seed: int) -> str:
-    """The outcome in a few lines: every run that is not as it was, and a summary."""
+    """Return the outcome in a few lines: every run that is not as it was, and a summary."""
     lines = []
     for one in found.checked:
         name = (

@@ -15,7 +15,7 @@ POINTS = "points of test accuracy"
 
 
 def follows_the_law(noise: str) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that the noise in prefix sums is reduced by the ratio that follows from the matrices."""
+    """Return a check that the noise in prefix sums is reduced by the ratio that follows from the matrices."""
 
     def check(runs: pd.DataFrame) -> Verdict:
         rows = sums.ratios(runs).query("noise == @noise")
@@ -29,7 +29,7 @@ def follows_the_law(noise: str) -> Callable[[pd.DataFrame], Verdict]:
 
 
 def on_par(runs: pd.DataFrame) -> Verdict:
-    """Whether the square root's prefix sums have at most a tenth more noise than the best bands'."""
+    """Return whether the square root's prefix sums have at most a tenth more noise than the best bands'."""
     rows = sums.ratios(runs).set_index(REPETITION)
     root, best = (rows.loc[rows["noise"] == noise, "ratio"] for noise in ("banded_sqrt", "banded"))
     more = (root / best - 1).dropna()
@@ -39,7 +39,7 @@ def on_par(runs: pd.DataFrame) -> Verdict:
 
 
 def ahead(first: str, second: str) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that the first is more accurate than the second at every proven epsilon."""
+    """Return a check that the first is more accurate than the second at every proven epsilon."""
 
     def check(runs: pd.DataFrame) -> Verdict:
         best, margins, words = digits.tuned(runs), [], []

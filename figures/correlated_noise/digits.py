@@ -29,7 +29,7 @@ NOMINAL: style.Look = {"color": "#8c8c8c", "linestyle": "--", "marker": ""}
 
 @derived
 def tuned(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs after their last round, at the step size with the best held-out accuracy.
+    """Return the runs after their last round, at the step size with the best held-out accuracy.
 
     Raises:
         InputError: where there are none.

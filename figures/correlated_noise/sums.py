@@ -40,7 +40,7 @@ NAMES = {
 
 @cache
 def law(noise: str, num_bands: int, rounds: int = ROUNDS) -> float:
-    """The ratio that follows from the matrices."""
+    """Return the ratio that follows from the matrices."""
     return 1.0 if noise == INDEPENDENT else strategy(noise, SEPARATION, num_bands, rounds).prefix_noise(rounds)
 
 

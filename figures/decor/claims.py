@@ -74,12 +74,13 @@ def _decided(
 
 
 def less(metric: str, first: str, second: str, graphs: Collection[str] = EVERY_GRAPH) -> Callable:
-    """A check that the first errs less than the second on these graphs at every epsilon."""
+    """Return a check that the first errs less than the second on these graphs at every epsilon."""
     return lambda runs: _decided(runs, metric, first, second, graphs, lambda gain: paired(gain, UNIT))
 
 
 def near(metric: str, first: str, graphs: Collection[str]) -> Callable:
-    """A check that the first has at most twice the excess loss of central noise, on these graphs at every epsilon."""
+    """Return a check that the first has at most twice the excess loss of central noise, on these graphs at every
+    epsilon."""
     return lambda runs: _decided(runs, metric, first, CENTRAL, graphs, lambda gain: paired(gain + NEAR, UNIT))
 
 

@@ -30,7 +30,8 @@ LOOKS: dict[str, style.Look] = {
 
 @derived
 def tuned(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs at the step and ratio with the lowest mean excess loss, for every metric, method, graph and epsilon.
+    """Return the runs at the step and ratio with the lowest mean excess loss, for every metric, method, graph and
+    epsilon.
 
     metric, loss: the metric that was tuned by, and its value.
     edge: the edges of step and ratio.

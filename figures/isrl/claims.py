@@ -38,7 +38,8 @@ CHOSEN = "Mean test error of the setting with the lowest mean training loss over
 
 
 def below(first: str, second: str, calibration: str) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that the first curve is below the second at every epsilon in both settings, on average over trials."""
+    """Return a check that the first curve is below the second at every epsilon in both settings, on average over
+    trials."""
 
     def check(runs: pd.DataFrame) -> Verdict:
         margins: list[Margin] = []
@@ -70,13 +71,13 @@ def below(first: str, second: str, calibration: str) -> Callable[[pd.DataFrame],
 
 
 def _searched(rows: pd.DataFrame, first: str, second: str, calibration: str) -> str:
-    """The numbers of settings that the two curves were chosen among."""
+    """Return the numbers of settings that the two curves were chosen among."""
     few, many = (tried(rows[rows["calibration"] == calibration], [name]) for name in (first, second))
     return f"{few} each" if few == many else f"{few} against {many}"
 
 
 def falls(calibration: str) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that the mean error of both methods falls from each epsilon to the next, in both settings."""
+    """Return a check that the mean error of both methods falls from each epsilon to the next, in both settings."""
 
     def check(runs: pd.DataFrame) -> Verdict:
         margins: list[Margin] = []
@@ -131,7 +132,7 @@ def alike(runs: pd.DataFrame) -> Verdict:
 
 
 def _most_rounds(runs: pd.DataFrame) -> str:
-    """The most rounds of a phase that were tried, beside those of the theorem on the subgradient method."""
+    """Return the most rounds of a phase that were tried, beside those of the theorem on the subgradient method."""
     most = runs.groupby("algorithm", observed=True)["phase_rounds"].max()
     wanted = subgradient_rounds(Setting(epsilon=1.0, **EXPERIMENT))[0]
     return (

@@ -49,7 +49,8 @@ def _rows(table: pd.DataFrame) -> list[pd.Series]:
 
 
 def fewer_rounds(localized: str) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that a localized method reaches one-pass MB-SGD's lowest risk in fewer rounds, at every n and epsilon.
+    """Return a check that a localized method reaches one-pass MB-SGD's lowest risk in fewer rounds, at every n and
+    epsilon.
 
     Where one-pass has its lowest risk at the most rounds that were tried, more rounds might lower it further, so the
     comparison is left open.
@@ -86,7 +87,7 @@ def fewer_rounds(localized: str) -> Callable[[pd.DataFrame], Verdict]:
 
 
 def _reached_before(runs: pd.DataFrame, panel: pd.DataFrame, localized: str, rounds: float) -> Margin:
-    """The margin by which the localized method is below one-pass MB-SGD's lowest risk at some smaller number of
+    """Return the margin by which the localized method is below one-pass MB-SGD's lowest risk at some smaller number of
     rounds."""
     trials = isrl_rounds.of_trials(runs).merge(panel[isrl_rounds.PANEL].drop_duplicates(), on=isrl_rounds.PANEL)
     rows = trials[(trials["algorithm"] == localized) & (trials["num_rounds"] < rounds)]
@@ -97,8 +98,8 @@ def _reached_before(runs: pd.DataFrame, panel: pd.DataFrame, localized: str, rou
 
 
 def fewer_gradients(localized: str, others: Sequence[str]) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that a localized method reaches one-pass MB-SGD's lowest risk with fewer gradients than the other methods
-    that reach it, at every n and epsilon at which it or one of them does."""
+    """Return a check that a localized method reaches one-pass MB-SGD's lowest risk with fewer gradients than the other
+    methods that reach it, at every n and epsilon at which it or one of them does."""
 
     def check(runs: pd.DataFrame) -> Verdict:
         _need(runs, ONE_PASS, localized, *others)
@@ -139,8 +140,8 @@ def _rounds(row: pd.Series) -> str:
 
 
 def lower_risk(first: str, second: str) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that the lowest private risk of the first method over rounds is below that of the second, at every n and
-    epsilon, and at every distance where it varies."""
+    """Return a check that the lowest private risk of the first method over rounds is below that of the second, at every
+    n and epsilon, and at every distance where it varies."""
 
     def check(runs: pd.DataFrame) -> Verdict:
         _need(runs, first, second)
@@ -164,7 +165,7 @@ def lower_risk(first: str, second: str) -> Callable[[pd.DataFrame], Verdict]:
 
 @derived
 def _private(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs with noise after their last round, of which the theorem speaks.
+    """Return the runs with noise after their last round, of which the theorem speaks.
 
     Raises:
         NotTestable: where there are none.
@@ -177,7 +178,7 @@ def _private(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _below(limit: float, ratios: pd.DataFrame) -> Margin:
-    """The margin by which ratios of risks are below a limit, on a logarithmic scale."""
+    """Return the margin by which ratios of risks are below a limit, on a logarithmic scale."""
     margin = paired(math.log(limit) - np.log(ratios["ratio"]), LOGS)
     return margin.on(*edges.distinct(ratios, *BOTH)).named(_where(ratios.iloc[0]))
 
@@ -192,8 +193,8 @@ def _times(row: pd.Series) -> str:
 
 
 def of_one_order(name: str) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that a method's lowest private risk at every heterogeneity is at most FACTOR times that of silos with one
-    distribution."""
+    """Return a check that a method's lowest private risk at every heterogeneity is at most FACTOR times that of silos
+    with one distribution."""
 
     def check(runs: pd.DataFrame) -> Verdict:
         _need(runs, name)

@@ -43,7 +43,7 @@ SERIES: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
 
 
 def by_trial(runs: pd.DataFrame, by: list[str], value: str, on: str) -> pd.DataFrame:
-    """The value at the best setting of each trial, one row per group and trial, with the setting.
+    """Return the value at the best setting of each trial, one row per group and trial, with the setting.
 
     Args:
         runs: one row per run.
@@ -62,7 +62,7 @@ def by_trial(runs: pd.DataFrame, by: list[str], value: str, on: str) -> pd.DataF
 
 
 def _without_defaults(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows without smoothing parameters of methods that do not use them."""
+    """Return the rows without smoothing parameters of methods that do not use them."""
     for name, kind in SMOOTHINGS.items():
         if name in rows and "smoothing" in rows:
             rows = rows.assign(**{name: rows[name].where(rows["smoothing"] == kind)})
@@ -70,12 +70,12 @@ def _without_defaults(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _told(rows: pd.DataFrame) -> list[str]:
-    """The columns of a setting in which some row has a value."""
+    """Return the columns of a setting in which some row has a value."""
     return [name for name in (*SETTING, *SMOOTHINGS) if name in rows and rows[name].notna().any()]
 
 
 def tried(table: pd.DataFrame, names=None) -> str:
-    """The number of settings that the methods of a table were chosen among, in words."""
+    """Return the number of settings that the methods of a table were chosen among, in words."""
     rows = table if names is None else table[table["series"].isin(names)]
     few, many = int(rows["settings"].min()), int(rows["settings"].max())
     return f"{few} settings" if few == many else f"{few} to {many} settings"
@@ -111,7 +111,7 @@ def over_trials(trials: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame
 
 
 def _listed(values: pd.Series) -> str:
-    """The values chosen, trial by trial; empty where a method has no such setting."""
+    """Return the values chosen, trial by trial; empty where a method has no such setting."""
     return "" if values.isna().all() else " ".join(f"{value:g}" for value in values)
 
 

@@ -52,7 +52,7 @@ def draw(table: pd.DataFrame, title: str):
 
 
 def _dashed(table: pd.DataFrame) -> str:
-    """The number of settings that each dashed curve was chosen among, and what is special about it."""
+    """Return the number of settings that each dashed curve was chosen among, and what is special about it."""
     notes = {
         WIDE: "in the wide search (run with the published noise only)",
         FIXED_ROUNDS: "with 35 rounds, as in the authors' earlier program (may lie above the panel)",
@@ -99,7 +99,7 @@ def _panel(ax, panel: pd.DataFrame, silent: pd.DataFrame, order) -> None:
 
 
 def figure_of(about: str, num_sampled: int, title: str) -> Figure:
-    """The figure of a number of silos that answer."""
+    """Return the figure of a number of silos that answer."""
     return Figure(
         about=about,
         sweeps=(SWEEP,),
@@ -112,7 +112,8 @@ def figure_of(about: str, num_sampled: int, title: str) -> Figure:
 
 
 def _own(about: str, num_sampled: int, title: str, runs: pd.DataFrame) -> Figure:
-    """The figure itself, or the figure of another number of answering silos where the runs have that number only."""
+    """Return the figure itself, or the figure of another number of answering silos where the runs have that number
+    only."""
     counts = sorted(runs["num_sampled"].unique())
     if num_sampled in counts or len(counts) != 1:
         return figure_of(about, num_sampled, title)

@@ -18,7 +18,8 @@ ARGUMENTS = ["num_sampled", "phase_rounds", "sampler", *PHASES]
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """The numbers of isrl_rounds, with "gradients": of single records, in the whole run and in all answering silos."""
+    """Return the numbers of isrl_rounds, with "gradients": of single records, in the whole run and in all answering
+    silos."""
     numbers = rounds.table(runs)
     settings = at_end(runs).groupby(rounds.BY)[ARGUMENTS].first().reset_index()
     counted = settings.assign(gradients=[of_run(row) for row in settings.to_dict("records")])
@@ -26,7 +27,8 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_run(row: dict) -> int:
-    """The gradients of a run, from its arguments; a method without phases has no share and no ratio of rounds."""
+    """Return the gradients of a run, from its arguments; a method without phases has no share and no ratio of
+    rounds."""
     records, rounds_of_first = int(row["num_records"]), int(row["phase_rounds"])
     share, ratio, num_phases = (row[name] if pd.notna(row[name]) else 1 for name in PHASES)
     sizes = [int(share * records) // 2**phase for phase in range(int(num_phases))]

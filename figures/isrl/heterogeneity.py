@@ -47,8 +47,8 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def against_identical(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs at settings that are best on other trials, with "ratio": their risk over that of the same method and
-    trial in silos with one distribution."""
+    """Return the runs at settings that are best on other trials, with "ratio": their risk over that of the same method
+    and trial in silos with one distribution."""
     best = lowest(runs, PANEL, apart=True)
     keys = ["target_epsilon", "algorithm", *select.REPETITION]
     identical = best.loc[best["spread"] == 0, [*keys, "excess_risk", "edge"]]

@@ -69,12 +69,13 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 @derived
 def _tuned(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs after their last round, at the setting that is best on average for each method and number of rounds."""
+    """Return the runs after their last round, at the setting that is best on average for each method and number of
+    rounds."""
     return select.tune(runs, by=BY, over="point", on="excess_risk", best="min", log=True)
 
 
 def _lowest(best: pd.DataFrame) -> pd.DataFrame:
-    """The number of rounds at which one-pass MB-SGD has its lowest risk, and that risk, by panel."""
+    """Return the number of rounds at which one-pass MB-SGD has its lowest risk, and that risk, by panel."""
     means = select.interval(best[best["algorithm"] == ONE_PASS], by=BY, value="excess_risk", log=True)
     means = means.dropna(subset="excess_risk")
     return means.loc[means.groupby(PANEL)["excess_risk"].idxmin(), [*PANEL, "num_rounds", "excess_risk"]]
@@ -82,8 +83,8 @@ def _lowest(best: pd.DataFrame) -> pd.DataFrame:
 
 @derived
 def of_trials(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs at settings that are best on other trials, with "ratio": their risk over that of one-pass MB-SGD in the
-    same trial, at the number of rounds at which it is lowest on average."""
+    """Return the runs at settings that are best on other trials, with "ratio": their risk over that of one-pass MB-SGD
+    in the same trial, at the number of rounds at which it is lowest on average."""
     runs = at_end(runs)
     best = select.tune_apart(runs, by=BY, over="point", on="excess_risk", best="min", log=True)
     target = best.merge(_lowest(_tuned(runs))[[*PANEL, "num_rounds"]], on=[*PANEL, "num_rounds"])
@@ -93,8 +94,8 @@ def of_trials(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def ratios(runs: pd.DataFrame, first: str, second: str, panel: list[str]) -> pd.DataFrame:
-    """The runs of the first method, with "ratio": their risk over that of the second in the same trial, both at the
-    settings and numbers of rounds that are best in the panel on other trials."""
+    """Return the runs of the first method, with "ratio": their risk over that of the second in the same trial, both at
+    the settings and numbers of rounds that are best in the panel on other trials."""
     best = lowest(runs, panel, apart=True)
     keys = [*panel, *select.REPETITION]
     own, other = (best.loc[best["algorithm"] == name, [*keys, "excess_risk", "edge"]] for name in (first, second))
@@ -104,7 +105,8 @@ def ratios(runs: pd.DataFrame, first: str, second: str, panel: list[str]) -> pd.
 
 @derived
 def lowest(runs: pd.DataFrame, panel: list[str], *, apart: bool = False) -> pd.DataFrame:
-    """The runs after their last round, at the setting and number of rounds that are best on average for each method.
+    """Return the runs after their last round, at the setting and number of rounds that are best on average for each
+    method.
 
     edge: which of rounds, step size and lambda are the smallest or largest tried; a single round is no edge, nor is one
         in each phase.

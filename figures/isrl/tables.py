@@ -14,7 +14,7 @@ REBUILT = "rebuilt here from the sentences of the paper, not its printed formula
 
 
 def evaluate(rows_of: Callable[[Setting], list]) -> pd.DataFrame:
-    """One row per algorithm and epsilon, from a function of `bench.theory.isrl`."""
+    """Return one row per algorithm and epsilon, from a function of `bench.theory.isrl`."""
     rows = [
         {"epsilon": epsilon} | row._asdict()
         for epsilon in EPSILONS
@@ -40,7 +40,7 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _at_both(values: pd.Series) -> str:
-    """The numbers at both epsilons, written once where they are equal."""
+    """Return the numbers at both epsilons, written once where they are equal."""
     texts = [
         tables.number(value if value < 1000 else float(f"{value:.2g}"), ".2g" if value < 10 else ",.0f", "?")
         for value in values
@@ -59,7 +59,7 @@ def draw(table: pd.DataFrame, title: str):
 
 
 def figure_of(about: str, rows_of: Callable[[Setting], list], title: str) -> Figure:
-    """The table of a function of `bench.theory.isrl`; it needs no runs."""
+    """Return the table of a function of `bench.theory.isrl`; it needs no runs."""
     return Figure(
         about=about,
         sweeps=(),

@@ -35,7 +35,7 @@ def by_split(runs: pd.DataFrame, sampler: str) -> pd.DataFrame:
 
 
 def of(splits: pd.DataFrame, name: str, epsilon: float) -> pd.DataFrame:
-    """The splits of one method at one epsilon, columns (regularization, step_size).
+    """Return the splits of one method at one epsilon, columns (regularization, step_size).
 
     Raises:
         NotTestable: where there are none.
@@ -49,7 +49,7 @@ def of(splits: pd.DataFrame, name: str, epsilon: float) -> pd.DataFrame:
 
 
 def at(splits: pd.DataFrame, name: str, epsilon: float, pull: float) -> pd.Series:
-    """The splits of one method at one epsilon, at the published step and this lambda.
+    """Return the splits of one method at one epsilon, at the published step and this lambda.
 
     Raises:
         NotTestable: where there are none.
@@ -62,7 +62,8 @@ def at(splits: pd.DataFrame, name: str, epsilon: float, pull: float) -> pd.Serie
 
 
 def best(splits: pd.DataFrame, name: str, epsilon: float) -> tuple[pd.Series, str, list[str]]:
-    """The setting with the lowest mean error: its splits, its description, and the ends of the grids that it is on."""
+    """Return the setting with the lowest mean error: its splits, its description, and the ends of the grids that it is
+    on."""
     found = of(splits, name, epsilon)
     place = int(found.mean().to_numpy().argmin())
     pull, step = found.columns.to_list()[place]
@@ -76,7 +77,7 @@ def best(splits: pd.DataFrame, name: str, epsilon: float) -> tuple[pd.Series, st
 
 
 def as_published(runs: pd.DataFrame) -> Verdict:
-    """Each mean over splits is within a tenth of the published one, by two one-sided tests.
+    """Return each mean over splits is within a tenth of the published one, by two one-sided tests.
 
     The published number is the mean of five splits; their errors are given the spread of ours.
     """
@@ -111,13 +112,13 @@ def better_than_both_ends(runs: pd.DataFrame) -> Verdict:
 
 
 def better_in_print() -> Verdict:
-    """The same of the published numbers."""
+    """Return the same of the published numbers."""
     errors = published().set_index("series")["squared_error"]
     return at_face_value({name: errors[name] - errors[MR_MTL] for name in (FEDAVG, LOCAL)})
 
 
 def epsilons_of(splits: pd.DataFrame) -> list[float]:
-    """All target epsilons, from small to large."""
+    """Return all target epsilons, from small to large."""
     return sorted(splits.columns.get_level_values("target_epsilon").unique())
 
 
@@ -138,7 +139,7 @@ def best_of_all_epsilons(runs: pd.DataFrame) -> Verdict:
 
 
 def more_together(runs: pd.DataFrame) -> Verdict:
-    """The excess error of local learning over FedAvg grows from each epsilon to the next smaller one."""
+    """Return the excess error of local learning over FedAvg grows from each epsilon to the next smaller one."""
     splits = by_split(runs, "shuffled")
     epsilons = epsilons_of(splits)
     if len(epsilons) < 2:

@@ -32,7 +32,7 @@ LOOKS: dict[str, style.Look] = {
 
 
 def published() -> pd.DataFrame:
-    """The numbers in the readme of the authors' program: means over five splits by series, without a spread."""
+    """Return the numbers in the readme of the authors' program: means over five splits by series, without a spread."""
     return of_figure("figures.mrmtl", "mrmtl_lambda")
 
 
@@ -106,7 +106,7 @@ def _published(ax, epsilon: float) -> None:
 
 
 def _worst(table: pd.DataFrame) -> str:
-    """The proven epsilon of shuffled batches, by target epsilon."""
+    """Return the proven epsilon of shuffled batches, by target epsilon."""
     rows = table[table["sampler"] == "shuffled"].groupby("target_epsilon")["epsilon_worst_case"].max()
     return ", ".join(f"{spent:.3g} (for {target:g})" for target, spent in rows.items()) or "what the table says"
 

@@ -38,7 +38,8 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def apart(table: pd.DataFrame) -> str:
-    """By how much the order of the weights changes the results, in words; empty where one of the two is missing."""
+    """Return by how much the order of the weights changes the results, in words; empty where one of the two is
+    missing."""
     uneven = table[table["allocation"] != "equal"].pivot(index=["y_name", "x"], columns="allocation", values="y")
     if uneven.shape[1] < 2:
         return ""
@@ -79,7 +80,7 @@ def draw(table: pd.DataFrame):
 
 
 def _spent(table: pd.DataFrame) -> str:
-    """The epsilons of the points."""
+    """Return the epsilons of the points."""
     spent = sorted({f"{value:.2g}" for value in common.here(table)["epsilon"] if value > 0})
     return f"Nominal epsilon of all updates together: {spent[0]}" + (f" to {spent[-1]}." if len(spent) > 1 else ".")
 

@@ -21,7 +21,7 @@ TOLERANCES = {"objective": 0.05, "test_accuracy": 0.015}
 
 
 def _of_start(runs: pd.DataFrame, variant: str, best: bool) -> dict[str, pd.DataFrame]:
-    """The runs of CD and of ADMM from one start. `best`: ADMM at its best penalty instead of `fitting_penalty`.
+    """Return the runs of CD and of ADMM from one start. `best`: ADMM at its best penalty instead of `fitting_penalty`.
 
     Raises:
         NotTestable: where one of the two is missing.
@@ -40,7 +40,7 @@ def _of_start(runs: pd.DataFrame, variant: str, best: bool) -> dict[str, pd.Data
 
 
 def _after_start(pair: dict[str, pd.DataFrame], x: str, y: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The rows of CD and of ADMM at the points after the start that both have."""
+    """Return the rows of CD and of ADMM at the points after the start that both have."""
     if x == "vectors_sent":
         both = vectors.by_vectors(pd.concat(pair.values()), [y])
         pair = {str(name): rows for name, rows in both.groupby("series")}
@@ -53,7 +53,7 @@ def _after_start(pair: dict[str, pd.DataFrame], x: str, y: str) -> tuple[pd.Data
 
 @derived
 def _always_ahead(runs: pd.DataFrame, variant: str, x: str, y: str) -> str:
-    """The penalties of ADMM at which CD is ahead at every point on average, in words."""
+    """Return the penalties of ADMM at which CD is ahead at every point on average, in words."""
     candidates = fig1.candidates(runs)
     candidates = candidates[candidates["variant"] == variant]
     cd, found = candidates[candidates["series"] == "CD"], []
@@ -65,7 +65,7 @@ def _always_ahead(runs: pd.DataFrame, variant: str, x: str, y: str) -> str:
 
 
 def ahead(x: str, y: str, best: bool = False) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that CD is ahead of ADMM at every x > 0, from either start. `best`: as of `_of_start`."""
+    """Return a check that CD is ahead of ADMM at every x > 0, from either start. `best`: as of `_of_start`."""
 
     def check(runs: pd.DataFrame) -> Verdict:
         evidence, margins = [], []
@@ -90,7 +90,7 @@ def ahead(x: str, y: str, best: bool = False) -> Callable[[pd.DataFrame], Verdic
 
 
 def ends_ahead(best: bool) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that CD is ahead of ADMM at the last point of all four panels, from either start."""
+    """Return a check that CD is ahead of ADMM at the last point of all four panels, from either start."""
 
     def check(runs: pd.DataFrame) -> Verdict:
         evidence, margins = [], []

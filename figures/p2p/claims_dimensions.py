@@ -40,12 +40,12 @@ def _lines(rows: pd.DataFrame, series: Sequence[str], figure: str, x: str) -> di
 
 
 def _local_by(rows: pd.DataFrame, solver: str) -> pd.DataFrame:
-    """The rows without local models by another solver."""
+    """Return the rows without local models by another solver."""
     return rows[(rows["series"] != LOCAL) | (rows["variant"] == solver)]
 
 
 def _smallest(found: dict[str, dict[float, Margin]], x: str) -> str:
-    """The smallest of some margins, with its name and cell."""
+    """Return the smallest of some margins, with its name and cell."""
     cells = {(name, at): margin.value for name, margins in found.items() for at, margin in margins.items()}
     name, at = min(cells, key=lambda cell: cells[cell])
     return f"{cells[name, at]:+.4f} ({name}) at {x} = {at:g}"
@@ -73,7 +73,7 @@ def _largest_deviation(rows: pd.DataFrame, theirs: pd.Series) -> str:
 def near_published(
     series: Sequence[str], tolerance: float, at_paper_mu: bool = False
 ) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that these curves are within the tolerance of the published ones at every number of features."""
+    """Return a check that these curves are within the tolerance of the published ones at every number of features."""
 
     def check(runs: pd.DataFrame) -> Verdict:
         rows = common.tuned_runs(runs)
@@ -93,7 +93,7 @@ def near_published(
 
 
 def _over_local(rows: pd.DataFrame, name: str) -> tuple[Margin, str]:
-    """By how much one series is above local models at every number of features, and the gains in words."""
+    """Return by how much one series is above local models at every number of features, and the gains in words."""
     lines = _lines(rows, [name, LOCAL], "p2p_fig2c", P)
     gains = pairs.ahead(lines[name], lines[LOCAL], P, Y)
     worse = ", ".join(f"{p:g}" for p, gain in gains.items() if gain.value <= 0)
@@ -103,7 +103,7 @@ def _over_local(rows: pd.DataFrame, name: str) -> tuple[Margin, str]:
 
 
 def beats_local(solver: str) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that the smallest budget beats local models of one kind at every number of features."""
+    """Return a check that the smallest budget beats local models of one kind at every number of features."""
 
     def check(runs: pd.DataFrame) -> Verdict:
         return verdict(*_over_local(_local_by(common.tuned_runs(runs), solver), ORDER[-1]))
@@ -113,7 +113,8 @@ def beats_local(solver: str) -> Callable[[pd.DataFrame], Verdict]:
 
 
 def calibrated_beats_local(budget: str, variant: str = "") -> Callable[[pd.DataFrame], Verdict]:
-    """A check that with noise of the right size, Laplace or Gaussian, a budget beats exact local models at every p.
+    """Return a check that with noise of the right size, Laplace or Gaussian, a budget beats exact local models at every
+    p.
 
     Args:
         budget: the series that decides; the evidence has all series.
@@ -139,7 +140,7 @@ def calibrated_beats_local(budget: str, variant: str = "") -> Callable[[pd.DataF
 
 
 def _by_size(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """The rows of Figure 3 of private runs and of exact local models.
+    """Return the rows of Figure 3 of private runs and of exact local models.
 
     Raises:
         NotTestable: where there are no runs with the paper's number of features, or a group is missing.

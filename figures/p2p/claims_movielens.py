@@ -54,7 +54,7 @@ def _table(rows: pd.DataFrame, series: list[str]) -> pd.DataFrame:
 
 
 def _lower(rows: pd.DataFrame, first: str, second: str, allowed: float = 0.0) -> Margin:
-    """By how much the RMSE of the first series is below that of the second plus what is allowed."""
+    """Return by how much the RMSE of the first series is below that of the second plus what is allowed."""
     one, other = (rows[rows["series"] == name] for name in (first, second))
     return pairs.one(one, other, Y, allowed).named(f"{first} below {second}")
 
@@ -64,7 +64,7 @@ def _said(rows: pd.DataFrame) -> str:
 
 
 def _others(runs: pd.DataFrame, *series: str) -> str:
-    """The private rows of the table, as one part of the evidence per variant."""
+    """Return the private rows of the table, as one part of the evidence per variant."""
     rows = table1.table(runs)
     rows = rows[rows["series"].isin(series or rows.loc[rows["series"].str.startswith("epsilon"), "series"])]
     return "; ".join(
@@ -98,7 +98,7 @@ def grows_with_privacy(runs: pd.DataFrame) -> Verdict:
 
 
 def beats_local(runs: pd.DataFrame, norm_tuned: bool = False) -> Verdict:
-    """All runs, private or not, in which agents learn together have a lower RMSE than local models."""
+    """Return all runs, private or not, in which agents learn together have a lower RMSE than local models."""
     rows = _rows(runs, norm_tuned)
     mean = _table(rows, [table1.USER_MEAN])[Y].item()
     return verdict(
@@ -109,7 +109,7 @@ def beats_local(runs: pd.DataFrame, norm_tuned: bool = False) -> Verdict:
 
 
 def beats_user_mean(runs: pd.DataFrame) -> Verdict:
-    """All private runs have a lower RMSE than each user's mean rating."""
+    """Return all private runs have a lower RMSE than each user's mean rating."""
     rows, series = _rows(runs), SERIES[2:]
     mean = _table(rows, [table1.USER_MEAN])[Y].item()
     margins = [_lower(rows, name, table1.USER_MEAN) for name in series]

@@ -27,7 +27,7 @@ def _said(gains: dict[str, dict[float, float]]) -> str:
 
 
 def _like_figure_4(runs: pd.DataFrame) -> list[float]:
-    """The numbers of features at which local models from perturbed inputs are as accurate as in Figure 4.
+    """Return the numbers of features at which local models from perturbed inputs are as accurate as in Figure 4.
 
     Raises:
         NotTestable: where there are none.

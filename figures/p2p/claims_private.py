@@ -22,7 +22,7 @@ T_N = "max_updates"
 
 
 def _ends(runs: pd.DataFrame, start: str, epsilon=private.EPSILON) -> pd.DataFrame:
-    """The last rows of the paper's runs from one start, one per T/n and repetition.
+    """Return the last rows of the paper's runs from one start, one per T/n and repetition.
 
     Raises:
         NotTestable: where a T/n that is published is missing.
@@ -34,7 +34,7 @@ def _ends(runs: pd.DataFrame, start: str, epsilon=private.EPSILON) -> pd.DataFra
 
 
 def _published(start: str, y: str) -> pd.Series:
-    """The last published point of each T/n."""
+    """Return the last published point of each T/n."""
     points = published(PUBLISHED_AS[start])
     points = points[points["y_name"] == y].sort_values("x", kind="stable")
     ends = points.groupby("series")["y"].last()
@@ -49,7 +49,7 @@ def _said(rows: pd.DataFrame, y: str) -> str:
 
 
 def warm_ends_better(y: str) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that from the warm start every T/n ends better than from the cold one."""
+    """Return a check that from the warm start every T/n ends better than from the cold one."""
 
     def check(runs: pd.DataFrame) -> Verdict:
         cold, warm = (_ends(runs, start) for start in START)
@@ -61,7 +61,7 @@ def warm_ends_better(y: str) -> Callable[[pd.DataFrame], Verdict]:
 
 
 def near_published(start: str, y: str, epsilon: float = private.EPSILON) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that the curves of a budget end within the tolerance of the published ones."""
+    """Return a check that the curves of a budget end within the tolerance of the published ones."""
 
     def check(runs: pd.DataFrame) -> Verdict:
         rows, theirs = _ends(runs, start, epsilon), _published(start, y)
@@ -82,13 +82,13 @@ def near_published(start: str, y: str, epsilon: float = private.EPSILON) -> Call
 
 
 def _lower(rows: pd.DataFrame, first: float, second: float) -> Margin:
-    """By how much the objective of one T/n ends below that of another."""
+    """Return by how much the objective of one T/n ends below that of another."""
     lead = pairs.one(rows[rows[T_N] == first], rows[rows[T_N] == second], "objective")
     return lead.named(f"T/n = {first:g} below {second:g}")
 
 
 def _starts(runs: pd.DataFrame, start: str, epsilon: float = private.EPSILON) -> pd.DataFrame:
-    """The first rows of the paper's runs from one start, one per repetition: T = 0, the same for every T/n."""
+    """Return the first rows of the paper's runs from one start, one per repetition: T = 0, the same for every T/n."""
     rows = common.part(runs, algorithm="private CD", start=START[start])
     rows = rows[private.as_published(rows, epsilon) & (rows["rounds"] == 0)]
     return rows.drop_duplicates(select.REPETITION)
@@ -110,7 +110,7 @@ def between_with_none(runs: pd.DataFrame) -> Verdict:
 
 
 def uneven_ends_lower(runs: pd.DataFrame) -> Verdict:
-    """Where Theorem 1 composes both splits of a budget by the plain sum, that of Proposition 2 ends with a lower
+    """Return where Theorem 1 composes both splits of a budget by the plain sum, that of Proposition 2 ends with a lower
     objective than the equal one."""
     rows = common.final(common.part(runs, algorithm="private CD", start="propagation", calibration=common.PUBLISHED))
     rows = rows[(rows["target_epsilon"] == private.EPSILON) & (rows[T_N] > 1)]  # one update has nothing to split

@@ -16,7 +16,7 @@ from figures.shared.verdicts import Verdict, at_face_value
 
 
 def lines(figure: str, y: str, x_name: str | None = None) -> pd.DataFrame:
-    """The published values of one figure: a column for each series, a row for each of its points in order."""
+    """Return the published values of one figure: a column for each series, a row for each of its points in order."""
     points = published(figure)
     points = points[(points["y_name"] == y) & (True if x_name is None else points["x_name"] == x_name)]
     points = points.sort_values("x", kind="stable")
@@ -24,7 +24,7 @@ def lines(figure: str, y: str, x_name: str | None = None) -> pd.DataFrame:
 
 
 def by_x(figure: str, y: str) -> pd.DataFrame:
-    """The same of a figure whose series have the same x, by x."""
+    """Return the same of a figure whose series have the same x, by x."""
     points = published(figure)
     return points[points["y_name"] == y].pivot(index="x", columns="series", values="y")
 
@@ -50,7 +50,7 @@ def ends_ahead_of_admm() -> Verdict:
 
 
 def warm_ends_better(y: str) -> Callable[[], Verdict]:
-    """Every T/n ends better from the warm start than from the cold one."""
+    """Return every T/n ends better from the warm start than from the cold one."""
 
     def check() -> Verdict:
         cold, warm = (lines(figure, y).iloc[-1] for figure in ("p2p_fig2a", "p2p_fig2b"))
@@ -93,7 +93,7 @@ def order(series: Sequence[str], fewest: float) -> Verdict:
 
 
 def beats_local(name: str) -> Verdict:
-    """A curve of Figure 2c above local models at every number of features."""
+    """Return a curve of Figure 2c above local models at every number of features."""
     accuracy = by_x("p2p_fig2c", "test_accuracy")
     return at_face_value({f"p = {p:g}": gain for p, gain in (accuracy[name] - accuracy[LOCAL]).items()}, "values of p")
 
@@ -144,6 +144,6 @@ def grows(series: Sequence[str]) -> Verdict:
 
 
 def below_local() -> Verdict:
-    """Every RMSE of Table 1 below that of local models."""
+    """Return every RMSE of Table 1 below that of local models."""
     rmse = _table1()
     return at_face_value({str(name): rmse[LOCAL] - value for name, value in rmse.drop(LOCAL).items()}, "numbers")

@@ -37,7 +37,7 @@ FEWEST_UPDATES = 1.0  # per agent: without updates only the start is left, which
 
 
 def matching(runs: pd.DataFrame, **values) -> np.ndarray:
-    """Which runs have these values; a list allows any of its values. A run without the column does not match."""
+    """Return which runs have these values; a list allows any of its values. A run without the column does not match."""
     columns = {name: runs[name] if name in runs else pd.Series(np.nan, runs.index) for name in values}
     return np.logical_and.reduce(
         [columns[name].isin(value if isinstance(value, list) else [value]) for name, value in values.items()]
@@ -45,7 +45,7 @@ def matching(runs: pd.DataFrame, **values) -> np.ndarray:
 
 
 def part(runs: pd.DataFrame, **values) -> pd.DataFrame:
-    """The runs with these values; a list allows any of its values.
+    """Return the runs with these values; a list allows any of its values.
 
     Raises:
         InputError: where there are none.
@@ -59,7 +59,7 @@ def part(runs: pd.DataFrame, **values) -> pd.DataFrame:
 
 
 def final(runs: pd.DataFrame) -> pd.DataFrame:
-    """The last evaluation of each run."""
+    """Return the last evaluation of each run."""
     return runs[runs["rounds"] == runs["num_rounds"]]
 
 
@@ -80,7 +80,7 @@ def curves(rows: pd.DataFrame, *, by: Sequence[str], x: str, y: str, carry: Sequ
 
 
 def labelled(table: pd.DataFrame, runs: pd.DataFrame, figure: str, **shown) -> pd.DataFrame:
-    """The table with data source, scale and privacy beside its numbers, and the published points below them.
+    """Return the table with data source, scale and privacy beside its numbers, and the published points below them.
 
     Args:
         table: the numbers.
@@ -95,13 +95,13 @@ def labelled(table: pd.DataFrame, runs: pd.DataFrame, figure: str, **shown) -> p
 
 
 def from_here(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """The table with data source, scale and privacy of its runs beside its numbers."""
+    """Return the table with data source, scale and privacy of its runs beside its numbers."""
     facts = select.where_from(runs) | {name: runs[name].dropna().iloc[0] for name in PRIVACY}
     return table.assign(origin=HERE, **facts)
 
 
 def here(table: pd.DataFrame, **values) -> pd.DataFrame:
-    """The rows of the runs here, without the published points, with these values."""
+    """Return the rows of the runs here, without the published points, with these values."""
     chosen = table["origin"] == HERE
     for name, value in values.items():
         chosen &= table[name] == value
@@ -109,7 +109,8 @@ def here(table: pd.DataFrame, **values) -> pd.DataFrame:
 
 
 def compared(table: pd.DataFrame) -> pd.DataFrame:
-    """A figure's published points and ours at the same x: series, variant, x_name, x, y_name, here, published."""
+    """Return a figure's published points and ours at the same x: series, variant, x_name, x, y_name, here,
+    published."""
     ours, theirs = here(table), table[table["origin"] == OF_PAPER]
     frames = []
     for (series, variant, x_name, y_name), line in ours.groupby(["series", "variant", "x_name", "y_name"]):
@@ -126,17 +127,17 @@ def compared(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def epsilon_name(budget: float) -> str:
-    """A budget as the series is called."""
+    """Return a budget as the series is called."""
     return f"epsilon {budget:g}"
 
 
 def budget_of(name: str) -> float:
-    """The budget that `epsilon_name` turned into this name."""
+    """Return the budget that `epsilon_name` turned into this name."""
     return float(name.removeprefix("epsilon "))
 
 
 def privacy_note(table: pd.DataFrame) -> str:
-    """What is protected, against whom, under which neighbouring relation."""
+    """Return what is protected, against whom, under which neighbouring relation."""
     facts = here(table).iloc[0]
     return (
         f"Privacy: one data {facts['privacy_unit']} of one agent ({facts['neighbors']}), against all other agents "
@@ -145,7 +146,7 @@ def privacy_note(table: pd.DataFrame) -> str:
 
 
 def coordinate_note(rows: pd.DataFrame) -> str:
-    """What is protected where agents learn from perturbed inputs, from their rows of a table."""
+    """Return what is protected where agents learn from perturbed inputs, from their rows of a table."""
     facts, spent = rows.iloc[0], rows["epsilon_true"].max()
     return (
         f"Privacy: one {facts['privacy_unit']} of one input of one agent ({facts['neighbors']}), against everybody. A "
@@ -155,7 +156,7 @@ def coordinate_note(rows: pd.DataFrame) -> str:
 
 
 def true_note(table: pd.DataFrame) -> str:
-    """By how much the published noise is too small, from the rows of the published calibration."""
+    """Return by how much the published noise is too small, from the rows of the published calibration."""
     rows = here(table, calibration=PUBLISHED)
     ratio = (rows["epsilon_true"] / rows["epsilon"])[rows["epsilon"] > 0]
     if ratio.empty:
@@ -167,7 +168,7 @@ def true_note(table: pd.DataFrame) -> str:
 
 
 def published_note(table: pd.DataFrame) -> str:
-    """The source of the published curves; empty where there are none."""
+    """Return the source of the published curves; empty where there are none."""
     any_published = (table["origin"] == OF_PAPER).any()
     return "Broad pale curves are published, extracted from the paper's vector graphics." if any_published else ""
 
@@ -187,7 +188,7 @@ def _tuning_mu(runs: pd.DataFrame) -> pd.DataFrame:
 
 @derived
 def tuned_mu(runs: pd.DataFrame) -> float:
-    """The mu with which coordinate descent without privacy is the most accurate on the instances to tune on.
+    """Return the mu with which coordinate descent without privacy is the most accurate on the instances to tune on.
 
     Averaged over numbers of features, as the paper has one mu for all.
     """
@@ -229,7 +230,8 @@ def local_rows(runs: pd.DataFrame, algorithm: str = "local") -> list[pd.DataFram
 
 @derived
 def tuned_runs(runs: pd.DataFrame, calibrations: Sequence[str] = (PUBLISHED,)) -> pd.DataFrame:
-    """The final rows that are shown, with "series", "calibration", "edge", and "variant" (local models, one release).
+    """Return the final rows that are shown, with "series", "calibration", "edge", and "variant" (local models, one
+    release).
 
     The published calibration has the mu of the run without privacy, as in the paper; with the others mu is tuned too.
     """

@@ -31,20 +31,20 @@ def largest(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_curves(figure: Figure, runs: pd.DataFrame) -> pd.DataFrame:
-    """The largest deviations of those of a figure's curves that reproduce published ones."""
+    """Return the largest deviations of those of a figure's curves that reproduce published ones."""
     table = figure.table(runs)
     return largest(common.compared(private.drawn(table) if figure in (private.FIGURE_2A, private.FIGURE_2B) else table))
 
 
 def of_table(runs: pd.DataFrame) -> pd.DataFrame:
-    """The deviations of the numbers of the table."""
+    """Return the deviations of the numbers of the table."""
     table = table1.table(runs).dropna(subset="published")
     columns = {"x_name": "", "x": np.nan, "y_name": "test_rmse", "points": 1}
     return table.rename(columns={"test_rmse": "here", "difference": "deviation"}).assign(**columns)
 
 
 def deviations(runs: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, list[str]]:
-    """The largest deviation of each published curve, ours less theirs, and each number of the table.
+    """Return the largest deviation of each published curve, ours less theirs, and each number of the table.
 
     Curves that the runs do not have are left out.
 

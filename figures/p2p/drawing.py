@@ -37,7 +37,7 @@ NAMES = {
 
 
 def looks(series: Iterable[str]) -> dict[str, style.Look]:
-    """A look for each series: its own, or the next of the ordered colours."""
+    """Return a look for each series: its own, or the next of the ordered colours."""
     series = list(series)
     ordered = [name for name in series if name not in LOOKS]
     scale = {
@@ -54,13 +54,14 @@ def styles(count: int) -> list[style.Look]:
 
 
 def budgets(table: pd.DataFrame) -> list[str]:
-    """The series of private runs, the smallest epsilon first."""
+    """Return the series of private runs, the smallest epsilon first."""
     names = here(table)["series"].unique()
     return sorted((name for name in names if name.startswith("epsilon ")), key=budget_of)
 
 
 def within(table: pd.DataFrame) -> pd.DataFrame:
-    """The table without published points beyond our range of x, as a sweep may have some numbers of features only."""
+    """Return the table without published points beyond our range of x, as a sweep may have some numbers of features
+    only."""
     ours = here(table)["x"]
     return table[table["x"].between(ours.min(), ours.max())]
 
@@ -73,7 +74,7 @@ def hold(ax: Axes, table: pd.DataFrame) -> None:
 
 
 def pale(color: str) -> tuple[float, float, float]:
-    """A colour mixed with white."""
+    """Return a colour mixed with white."""
     red, green, blue = (PALE + (1 - PALE) * part for part in to_rgb(color))
     return red, green, blue
 
@@ -117,7 +118,7 @@ def handles(look: Mapping[str, style.Look], names: Mapping[str, str] | None = No
 
 
 def symbol(name: str) -> str:
-    """A series as the legend writes it."""
+    """Return a series as the legend writes it."""
     return name.replace("epsilon ", r"$\varepsilon$ = ").replace("T/n", "$T/n$")
 
 
@@ -127,7 +128,7 @@ def variant_handles(variants: Mapping[str, style.Look]) -> list[Line2D]:
 
 
 def published_handles(table: pd.DataFrame) -> list[Line2D]:
-    """The legend entry of published curves, where there are any."""
+    """Return the legend entry of published curves, where there are any."""
     return [Line2D([], [], label="published (paler)", **GREY)] if (table["origin"] == PUBLISHED).any() else []
 
 

@@ -27,7 +27,8 @@ AXES = ("iterations", "vectors_sent")
 
 @derived
 def candidates(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs of CD, and of ADMM with every penalty: "series", "variant" (the start), "iterations", "vectors_sent"."""
+    """Return the runs of CD, and of ADMM with every penalty: "series", "variant" (the start), "iterations",
+    "vectors_sent"."""
     runs = common.part(runs, algorithm=list(SERIES), start=list(STARTS))
     variant = runs["start"].astype(object).map(STARTS)  # in the order of its own words, not of the starts'
     runs = runs.assign(penalty=runs.get("penalty", np.nan), series=runs["algorithm"], variant=variant)
@@ -35,7 +36,8 @@ def candidates(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_penalty(runs: pd.DataFrame, best: pd.DataFrame) -> pd.DataFrame:
-    """The runs of CD, and those of ADMM with these penalties; "edge" says where one is the smallest or largest tried.
+    """Return the runs of CD, and those of ADMM with these penalties; "edge" says where one is the smallest or largest
+    tried.
 
     Args:
         runs: of `candidates`.
@@ -48,7 +50,8 @@ def with_penalty(runs: pd.DataFrame, best: pd.DataFrame) -> pd.DataFrame:
 
 @derived
 def chosen(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs of CD, and those of ADMM with the best penalty for each start, with the columns of `candidates`."""
+    """Return the runs of CD, and those of ADMM with the best penalty for each start, with the columns of
+    `candidates`."""
     runs = candidates(runs)
     last = common.final(runs[runs["series"] == "ADMM"])
     if last.empty:
@@ -58,7 +61,7 @@ def chosen(runs: pd.DataFrame) -> pd.DataFrame:
 
 @derived
 def fitting_penalty(runs: pd.DataFrame) -> float:
-    """The penalty with which ADMM is the closest to its published curves.
+    """Return the penalty with which ADMM is the closest to its published curves.
 
     ADMM starts from the short descent, as the published curves of ADMM and CD do. The distance is the mean, over the
     published points of all four panels, of the squared logarithm of our value over theirs; logarithms are used because
@@ -143,7 +146,7 @@ def draw(table: pd.DataFrame):
 
 
 def _penalties(table: pd.DataFrame, series: str) -> str:
-    """The penalties of a series, in words."""
+    """Return the penalties of a series, in words."""
     rows = common.here(table, series=series).drop_duplicates("variant")
     if rows["penalty"].nunique() == 1:
         return f"{rows['penalty'].iloc[0]:g}"

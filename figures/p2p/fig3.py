@@ -28,7 +28,7 @@ def by_size(rows: pd.DataFrame) -> pd.DataFrame:
 
 @derived
 def rows_of(runs: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `common.tuned_runs` by group of agents, at 100 features, or at the most if 100 is missing."""
+    """Return the rows of `common.tuned_runs` by group of agents, at 100 features, or at the most if 100 is missing."""
     rows = common.tuned_runs(runs)
     shown = NUM_FEATURES if (rows["num_features"] == NUM_FEATURES).any() else rows["num_features"].max()
     return by_size(rows[rows["num_features"] == shown])

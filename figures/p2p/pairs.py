@@ -40,7 +40,8 @@ def _values(rows: pd.DataFrame, by: str, y: str) -> pd.Series:
 
 
 def leads(first: pd.DataFrame, second: pd.DataFrame, by: str, y: str) -> pd.DataFrame:
-    """By how much the first rows are better than the second, with one row per cell and one column per repetition.
+    """Return by how much the first rows are better than the second, with one row per cell and one column per
+    repetition.
 
     -inf where the first diverged, whatever the second did; inf where only the second did; NaN where one is missing.
 
@@ -89,7 +90,7 @@ def one(first: pd.DataFrame, second: pd.DataFrame, y: str, allowed: float = 0.0)
 
 
 def everywhere(found: Mapping[str, Mapping[float, Margin]]) -> Margin:
-    """The margin where the comparisons of all series must be met in all cells: series -> cell -> margin."""
+    """Return the margin where the comparisons of all series must be met in all cells: series -> cell -> margin."""
     return every(margin.named(name) for name, cells in found.items() for margin in cells.values())
 
 
@@ -117,5 +118,5 @@ def near(
 
 
 def _place(by: str, cell: Any) -> str:
-    """A cell in words; empty where it is not a number."""
+    """Return a cell in words; empty where it is not a number."""
     return f"{PLACES[by]} = {cell:g}" if by in PLACES else ""

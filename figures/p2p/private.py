@@ -18,14 +18,14 @@ CARRY = ["max_updates", "mu", "lipschitz", *common.EPSILONS]
 
 
 def named(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs with "series" (T/n), "variant" (the budget of the updates) and "iterations"."""
+    """Return the runs with "series" (T/n), "variant" (the budget of the updates) and "iterations"."""
     updates = runs["max_updates"].map("T/n = {:g}".format)
     iterations = runs["rounds"] * runs["num_ticks"]
     return runs.assign(series=updates, variant=runs["target_epsilon"].map(variant), iterations=iterations)
 
 
 def variant(epsilon: float) -> str:
-    """A budget of the updates, in words."""
+    """Return a budget of the updates, in words."""
     return f"{common.epsilon_name(epsilon)} for the updates"
 
 
@@ -38,18 +38,18 @@ def table(runs: pd.DataFrame, figure: str, start: str) -> pd.DataFrame:
 
 
 def updates_published() -> list[float]:
-    """The values of T/n of the published curves."""
+    """Return the values of T/n of the published curves."""
     return sorted(float(name.split("=")[1]) for name in published("p2p_fig2a")["series"].unique())
 
 
 def as_published(table: pd.DataFrame, epsilon: float | None = EPSILON) -> pd.Series:
-    """Which rows have the paper's calibration and split of the budget, and this budget; None for any."""
+    """Return which rows have the paper's calibration and split of the budget, and this budget; None for any."""
     wanted = SHOWN if epsilon is None else SHOWN | {"target_epsilon": epsilon}
     return (table[list(wanted)] == pd.Series(wanted)).all(axis=1)
 
 
 def drawn(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows with the paper's calibration and split of the budget, and the published ones.
+    """Return the rows with the paper's calibration and split of the budget, and the published ones.
 
     Raises:
         InputError: where there are no such runs.
@@ -98,7 +98,7 @@ def draw(table: pd.DataFrame, title: str):
 
 
 def figure_of(about: str, name: str, start: str, title: str) -> Figure:
-    """The figure of the runs from one start. `name`: its name here and in the published numbers."""
+    """Return the figure of the runs from one start. `name`: its name here and in the published numbers."""
     return Figure(
         about=about,
         sweeps=(SWEEP,),

@@ -13,12 +13,12 @@ PACKAGE = "figures.p2p"
 
 
 def all_points() -> pd.DataFrame:
-    """The points of all figures and of the table, "figure" with the columns of `published`."""
+    """Return the points of all figures and of the table, "figure" with the columns of `published`."""
     return numbers(PACKAGE)
 
 
 def published(figure: str) -> pd.DataFrame:
-    """The published points of a figure or table.
+    """Return the published points of a figure or table.
 
     Args:
         figure: its name here, "p2p_fig1".

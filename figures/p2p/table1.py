@@ -41,7 +41,8 @@ def tuned(rows: pd.DataFrame, over: Sequence[str] = OVER) -> pd.DataFrame:
 
 
 def start_alone(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs of one smoothed release, as a warm start that has the whole budget and is followed by no updates."""
+    """Return the runs of one smoothed release, as a warm start that has the whole budget and is followed by no
+    updates."""
     rows = runs[common.matching(runs, algorithm=common.ONE_RELEASE)]
     if rows.empty:
         return rows
@@ -50,7 +51,7 @@ def start_alone(runs: pd.DataFrame) -> pd.DataFrame:
 
 @derived
 def private(runs: pd.DataFrame) -> pd.DataFrame:
-    """The tuned rows of private runs, with "series" and "variant".
+    """Return the tuned rows of private runs, with "series" and "variant".
 
     Variants: each start; Laplace noise at the paper's clipping norm, and either noise with the norm tuned as well.
     """
@@ -72,7 +73,7 @@ def private(runs: pd.DataFrame) -> pd.DataFrame:
 
 @derived
 def final_rows(runs: pd.DataFrame) -> pd.DataFrame:
-    """The final rows of the table, one per repetition, with "series" and "variant"."""
+    """Return the final rows of the table, one per repetition, with "series" and "variant"."""
     tested = common.part(runs, instances="test")
     local = common.final(common.part(tested, algorithm="local"))
     free = common.final(common.part(tested, algorithm="CD"))
@@ -102,7 +103,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def printed(table: pd.DataFrame) -> pd.DataFrame:
-    """The table as a reader sees it."""
+    """Return the table as a reader sees it."""
     measured = table[["test_rmse", "low", "high"]]
     return pd.DataFrame(
         {

@@ -9,7 +9,7 @@ from bench.analysis import select
 
 
 def with_vectors(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs with "iterations" and with "vectors_sent" since the start.
+    """Return the runs with "iterations" and with "vectors_sent" since the start.
 
     A row of the runs has the mean over the rounds since the previous evaluation.
     """
@@ -21,7 +21,7 @@ def with_vectors(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_vectors(runs: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
-    """The runs interpolated linearly at common numbers of vectors sent, evenly spaced.
+    """Return the runs interpolated linearly at common numbers of vectors sent, evenly spaced.
 
     There are as many of these numbers as evaluations. The largest is the total of the run that sends the least.
 

@@ -31,7 +31,7 @@ ALONE_NOTE = (
 
 
 def _at_split(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows at the split and the number of clients that are shown."""
+    """Return the rows at the split and the number of clients that are shown."""
     return rows[(rows[list(SHOWN)] == pd.Series(SHOWN)).all(axis=1)]
 
 
@@ -114,7 +114,7 @@ def _leave_out(ax: Axes, run: pd.DataFrame, alone: pd.DataFrame) -> int:
 
 
 def _not_run(table: pd.DataFrame, names: Sequence[str]) -> str:
-    """The models without curves on a data set."""
+    """Return the models without curves on a data set."""
     lacking = []
     for name in names:
         run = set(table.loc[(table["dataset"] == name) & (table["repetitions"] > 0), "algorithm"])

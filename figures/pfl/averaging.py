@@ -19,7 +19,7 @@ COLORS = {1: "#3c78b4", 20: "#c8443c"}
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """One row per model, E, epoch and line, with "accuracy" and its interval; epoch 0 has no batches yet.
+    """Return one row per model, E, epoch and line, with "accuracy" and its interval; epoch 0 has no batches yet.
 
     Raises:
         InputError: where no run without privacy is there.

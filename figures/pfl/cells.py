@@ -30,7 +30,8 @@ Key = tuple[float, int, int, str]  # KEYS of a cell
 
 
 def kind(key: Key) -> tuple[str, bool, bool, str]:
-    """The kind of a cell; cells of one kind on one data set are assumed to have the same standard deviation over seeds.
+    """Return the kind of a cell; cells of one kind on one data set are assumed to have the same standard deviation over
+    seeds.
 
     At E = 1 and 2 this deviation is 0.1 to 1 points. It grows with E, by a factor that depends on the model. For CNN+RL
     on MNIST it grows to 6 points at E = 20 with privacy, and to 60 points at E = 4 and 5 without, where one seed
@@ -93,7 +94,8 @@ class Cells:
         return sum(self.lost.get(key, 0) for key in self.asked)
 
     def difference(self, weights: Mapping[Key, float], constant: float = 0.0) -> Margin | None:
-        """The margin of a constant plus weighted accuracies, in points, that must be above 0; None without a cell."""
+        """Return the margin of a constant plus weighted accuracies, in points, that must be above 0; None without a
+        cell."""
         self.asked.update(weights)
         if not self.values.keys() >= weights.keys():
             return None
@@ -106,12 +108,12 @@ class Cells:
         return pooled(value, parts, self.spreads).named(_against(weights))
 
     def missing(self) -> list[Key]:
-        """The cells that were asked for and do not exist, by model, the largest epsilon first."""
+        """Return the cells that were asked for and do not exist, by model, the largest epsilon first."""
         return sorted(self.asked - self.values.keys(), key=lambda key: (key[3], -key[0], key[1], key[2]))
 
 
 def of_runs(rows: pd.DataFrame, dataset: str) -> Cells:
-    """The cells of runs after the last round, and their spreads."""
+    """Return the cells of runs after the last round, and their spreads."""
     rows = rows[rows["dataset"] == dataset]
     accuracy = rows["test_accuracy"].astype(float).where(np.isfinite(rows["test_accuracy"].astype(float)))
     rows = rows.assign(value=100 * accuracy.fillna(0)).set_index(select.REPETITION)
@@ -132,7 +134,7 @@ def _spread(squares: Sequence[float], freedoms: Sequence[int]) -> Spread:
 
 
 def of_tables(dataset: str, figures: Sequence[str], spreads: Mapping[tuple, Spread]) -> Cells:
-    """The cells of published tables, as means of ten runs with the spreads of the runs here."""
+    """Return the cells of published tables, as means of ten runs with the spreads of the runs here."""
     rows = common.published_tables(*figures)
     rows = rows[rows["dataset"] == dataset]
     keys = itertools.starmap(as_key, rows[KEYS].itertuples(index=False, name=None))
@@ -141,12 +143,12 @@ def of_tables(dataset: str, figures: Sequence[str], spreads: Mapping[tuple, Spre
 
 
 def as_key(epsilon: Any, epochs: Any, clients: Any, model: Any) -> Key:
-    """A cell's name from its columns."""
+    """Return a cell's name from its columns."""
     return float(epsilon), int(epochs), int(clients), str(model)
 
 
 def near(ours: Cells, theirs: Cells, key: Key, tolerance: float) -> Margin:
-    """The margin by which a cell is within a tolerance, in points, of the published one, by two one-sided tests.
+    """Return the margin by which a cell is within a tolerance, in points, of the published one, by two one-sided tests.
 
     Both cells have the same spread.
     """
@@ -157,7 +159,8 @@ def near(ours: Cells, theirs: Cells, key: Key, tolerance: float) -> Margin:
 
 
 def _against(weights: Mapping[Key, float]) -> str:
-    """One or two cells in words, the first the one with the larger weight: "CNN+RL, epsilon 2.93, E = 1 against 20"."""
+    """Return one or two cells in words, the first the one with the larger weight: "CNN+RL, epsilon 2.93, E = 1 against
+    20"."""
     cells = sorted(weights, key=lambda key: -weights[key])
     words = []
     for name, values in zip(("", "E = ", "k = ", ""), zip(*cells, strict=True), strict=True):
@@ -168,7 +171,7 @@ def _against(weights: Mapping[Key, float]) -> str:
 
 
 def pooled(value: float, parts: Sequence[Part], spreads: Mapping[tuple, Spread]) -> Margin:
-    """The margin of an estimate made of cells, with an error from the spreads of their kinds.
+    """Return the margin of an estimate made of cells, with an error from the spreads of their kinds.
 
     Published cells have the spread of ours and an error of rounding, which no run here reduces. The degrees of freedom
     are those of Welch and Satterthwaite, with independent kinds.

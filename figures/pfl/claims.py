@@ -61,7 +61,7 @@ SPLITS_OF: dict[str, str] = dict(zip(DATASETS, TABLES[:3], strict=True))
 
 
 def private(figure: str, dataset: str) -> list[float]:
-    """The epsilons of a data set in a published table, the largest first."""
+    """Return the epsilons of a data set in a published table, the largest first."""
     cells = common.published_tables(figure)
     values = cells.loc[cells["dataset"] == dataset, "target_epsilon"].unique()
     return sorted(values[np.isfinite(values)], reverse=True)
@@ -75,7 +75,8 @@ def _private(cells: Cells) -> list[float]:
 
 
 def always_best(cells: Cells, allowed: float = 0.0) -> list[Comparison]:
-    """By how much each other split is above (1, 20), in every private column. `allowed`: what it may be above."""
+    """Return by how much each other split is above (1, 20), in every private column. `allowed`: what it may be
+    above."""
     found = []
     for epsilon in _private(cells):
         group = f"best other split above (1, 20) at epsilon {epsilon:g}"
@@ -91,7 +92,7 @@ near_best = partial(always_best, allowed=BEHIND)
 
 
 def not_best_without(cells: Cells) -> list[Comparison]:
-    """By how much each other split is above (1, 20) without privacy."""
+    """Return by how much each other split is above (1, 20) without privacy."""
     found = []
     for model in MODELS:
         first, *others = [(np.inf, epochs, K, model) for epochs in (*EPOCHS, MOST_EPOCHS)]
@@ -101,8 +102,8 @@ def not_best_without(cells: Cells) -> list[Comparison]:
 
 
 def least_lost(cells: Cells) -> list[Comparison]:
-    """By how much privacy costs more in each other split than in (1, 20): the distance of a private cell to the same
-    cell without privacy."""
+    """Return by how much privacy costs more in each other split than in (1, 20): the distance of a private cell to the
+    same cell without privacy."""
     found = []
     for epsilon in _private(cells):
         group = f"points more lost to privacy than in (1, 20), at epsilon {epsilon:g}"
@@ -116,7 +117,8 @@ def least_lost(cells: Cells) -> list[Comparison]:
 
 
 def _lost_to_privacy(cells: Cells, epsilon: float, epochs: int, model: str) -> dict[Key, float]:
-    """The weights of the distance between a private cell and the same without privacy, which is positive on average."""
+    """Return the weights of the distance between a private cell and the same without privacy, which is positive on
+    average."""
     free, private = (np.inf, epochs, K, model), (epsilon, epochs, K, model)
     there = cells.values.keys() >= {free, private}
     sign = -1.0 if there and cells.values[free].mean < cells.values[private].mean else 1.0
@@ -124,17 +126,17 @@ def _lost_to_privacy(cells: Cells, epsilon: float, epochs: int, model: str) -> d
 
 
 def fragile_lose(cells: Cells) -> list[Comparison]:
-    """The networks of several layers lose many points from (1, 20) to (20, 1)."""
+    """Return the networks of several layers lose many points from (1, 20) to (20, 1)."""
     return [_lost(cells, epsilon, model, LOST, more=True) for epsilon in _private(cells) for model in FRAGILE]
 
 
 def robust_keeps(cells: Cells) -> list[Comparison]:
-    """The linear model on scattering features loses few points from (1, 20) to (20, 1)."""
+    """Return the linear model on scattering features loses few points from (1, 20) to (20, 1)."""
     return [_lost(cells, epsilon, ROBUST, KEPT, more=False) for epsilon in _private(cells)]
 
 
 def _lost(cells: Cells, epsilon: float, model: str, points: float, more: bool) -> Comparison:
-    """A model loses more, or less, than a number of points from (1, 20) to (20, 1)."""
+    """Return a model loses more, or less, than a number of points from (1, 20) to (20, 1)."""
     sign = 1 if more else -1
     weights = {(epsilon, 1, K, model): sign, (epsilon, MOST_EPOCHS, K, model): -sign}
     margin = cells.difference(weights, -sign * points)
@@ -143,7 +145,8 @@ def _lost(cells: Cells, epsilon: float, model: str, points: float, more: bool) -
 
 
 def robust_is_best(cells: Cells, private: bool = False) -> list[Comparison]:
-    """By how much the linear model is ahead of each other, in every row. `private`: in those with privacy alone."""
+    """Return by how much the linear model is ahead of each other, in every row. `private`: in those with privacy
+    alone."""
     found = []
     for epsilon in [*_private(cells), *([] if private else [np.inf])]:
         name = common.epsilon_name(epsilon)
@@ -171,7 +174,7 @@ def collapses(cells: Cells) -> list[Comparison]:
 
 
 def grows(cells: Cells, numbers: Sequence[int] = (NUM_CLIENTS[0], NUM_CLIENTS[-1])) -> list[Comparison]:
-    """The gain from each of these numbers of clients to the next."""
+    """Return the gain from each of these numbers of clients to the next."""
     (epsilon,) = private(TABLES[3], cells.dataset)
     return [
         Comparison(
@@ -186,7 +189,7 @@ def grows(cells: Cells, numbers: Sequence[int] = (NUM_CLIENTS[0], NUM_CLIENTS[-1
 
 
 def closer_to_one(cells: Cells) -> list[Comparison]:
-    """By how much the most clients are closer to one client with all data than the fewest."""
+    """Return by how much the most clients are closer to one client with all data than the fewest."""
     (epsilon,) = private(TABLES[3], cells.dataset)
     found = []
     for model in MODELS:
@@ -201,14 +204,14 @@ def closer_to_one(cells: Cells) -> list[Comparison]:
 
 
 def _apart_from(cells: Cells, one: Key, other: Key) -> dict[Key, float]:
-    """The weights of the distance between two cells, which is positive on average."""
+    """Return the weights of the distance between two cells, which is positive on average."""
     there = cells.values.keys() >= {one, other}
     sign = -1.0 if there and cells.values[one].mean < cells.values[other].mean else 1.0
     return {one: sign, other: -sign}
 
 
 def with_large_batches(check: Callable[[pd.DataFrame], Verdict]) -> Callable[[pd.DataFrame], Verdict]:
-    """A check in which the one client with all data has batches of LARGE_BATCH, as `pfl_one_client` ran it."""
+    """Return a check in which the one client with all data has batches of LARGE_BATCH, as `pfl_one_client` ran it."""
 
     def replaced(runs: pd.DataFrame) -> Verdict:
         alone = runs[(runs["sweep"] == ONE_CLIENT) & (runs["batch_size"] == LARGE_BATCH)]
@@ -222,7 +225,8 @@ def with_large_batches(check: Callable[[pd.DataFrame], Verdict]) -> Callable[[pd
 
 
 def nominal_epsilon_holds(dataset: str) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that the epsilon of no example is above the nominal one, composed over the clients that have it."""
+    """Return a check that the epsilon of no example is above the nominal one, composed over the clients that have
+    it."""
 
     def check(runs: pd.DataFrame) -> Verdict:
         rows = common.final(on(runs, dataset))
@@ -243,8 +247,8 @@ def nominal_epsilon_holds(dataset: str) -> Callable[[pd.DataFrame], Verdict]:
 
 
 def intermediate_epsilon(dataset: str) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that epsilon after each of EARLIER epochs is at most MORE times that of all epochs over the square root
-    of the ratio of their numbers, by the accountant of the tables."""
+    """Return a check that epsilon after each of EARLIER epochs is at most MORE times that of all epochs over the square
+    root of the ratio of their numbers, by the accountant of the tables."""
 
     def check(runs: pd.DataFrame) -> Verdict:
         rows = common.final(on(runs, dataset))
@@ -273,7 +277,7 @@ def intermediate_epsilon(dataset: str) -> Callable[[pd.DataFrame], Verdict]:
 
 
 def private_of_several(dataset: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    """A selection from runs: the private ones of several clients on a data set, after the last round."""
+    """Return a selection from runs: the private ones of several clients on a data set, after the last round."""
 
     def about(runs: pd.DataFrame) -> pd.DataFrame:
         rows = common.finished(runs[runs["dataset"] == dataset])
@@ -286,7 +290,7 @@ def private_of_several(dataset: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
 
 
 def as_published(figure: str, dataset: str) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that at least half of a table's cells on a data set are within 2 points of the published ones."""
+    """Return a check that at least half of a table's cells on a data set are within 2 points of the published ones."""
 
     def check(runs: pd.DataFrame) -> Verdict:
         runs = on(runs, dataset)
@@ -326,7 +330,7 @@ def _agreement_in_words(table: pd.DataFrame, decided: str) -> str:
 
 
 def in_table(figure: str, dataset: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    """A selection from runs: those after the last round in a table's cells on a data set."""
+    """Return a selection from runs: those after the last round in a table's cells on a data set."""
 
     def about(runs: pd.DataFrame) -> pd.DataFrame:
         cells = common.published_tables(figure)

@@ -11,7 +11,7 @@ from figures.shared.figure import Figure
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """One row per published cell of the table, with the accuracy here."""
+    """Return one row per published cell of the table, with the accuracy here."""
     return tables.table(runs, *common.TABLES[3:])
 
 

@@ -22,7 +22,7 @@ SETTINGS = ["noise_multiplier", "clip_norm", "step_size", "momentum", "batch_siz
 
 @derived
 def finished(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs of the paper's four models as the authors ran them, after the last round.
+    """Return the runs of the paper's four models as the authors ran them, after the last round.
 
     Private runs draw batches by Poisson sampling, those without privacy take them in order; clients draw their data
     independently of each other.
@@ -34,7 +34,7 @@ def finished(runs: pd.DataFrame) -> pd.DataFrame:
 
 @derived
 def final(runs: pd.DataFrame) -> pd.DataFrame:
-    """The finished runs.
+    """Return the finished runs.
 
     Raises:
         InputError: where there are none, or some differ in what the figures do not show.
@@ -68,7 +68,7 @@ def averaged(rows: pd.DataFrame, *apart: str) -> pd.DataFrame:
 
 
 def published_tables(*figures: str) -> pd.DataFrame:
-    """The cells of published tables, with "published"."""
+    """Return the cells of published tables, with "published"."""
     cells = pd.concat([published_cells(name) for name in figures], ignore_index=True)
     return cells.rename(columns={"test_accuracy": "published"})
 
@@ -81,12 +81,12 @@ def contradictions() -> pd.DataFrame:
 
 
 def epsilon_name(epsilon: float) -> str:
-    """An epsilon in words; without privacy what the paper calls it."""
+    """Return an epsilon in words; without privacy what the paper calls it."""
     return f"epsilon {epsilon:g}" if np.isfinite(epsilon) else "FedAvg"
 
 
 def epsilon_symbol(epsilon: float) -> str:
-    """An epsilon as tables and titles have it."""
+    """Return an epsilon as tables and titles have it."""
     return epsilon_name(epsilon).replace("epsilon ", r"$\varepsilon$ = ")
 
 
@@ -102,7 +102,7 @@ def facts(runs: pd.DataFrame) -> dict[str, str | float]:
 
 
 def privacy_note(table: pd.DataFrame, overlap: bool = True) -> str:
-    """What is protected, against whom, under which neighbouring relation, and by which accountant.
+    """Return what is protected, against whom, under which neighbouring relation, and by which accountant.
 
     overlap: whether to say what holds for examples of several clients, where there are several clients.
     """
@@ -118,7 +118,7 @@ def privacy_note(table: pd.DataFrame, overlap: bool = True) -> str:
 
 
 def training_note(table: pd.DataFrame) -> str:
-    """How models were trained and scored, with the settings of the runs."""
+    """Return how models were trained and scored, with the settings of the runs."""
     words = {"step_size": "step size", "momentum": "momentum", "clip_norm": "clipping norm", "batch_size": "batches of"}
     rows = table[np.isfinite(table["target_epsilon"])]
     known = [name for name in words if name in rows and rows[name].notna().any()]
@@ -133,5 +133,5 @@ def training_note(table: pd.DataFrame) -> str:
 
 
 def _span(values: pd.Series) -> str:
-    """One number, or the smallest and the largest."""
+    """Return one number, or the smallest and the largest."""
     return " to ".join(f"{value:g}" for value in sorted({values.min(), values.max()}))

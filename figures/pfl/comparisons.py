@@ -41,7 +41,7 @@ Test = Callable[[Cells], list[Comparison]]
 
 @derived
 def on(runs: pd.DataFrame, dataset: str) -> pd.DataFrame:
-    """The runs on a data set.
+    """Return the runs on a data set.
 
     Raises:
         NotTestable: where there are none.
@@ -54,7 +54,7 @@ def on(runs: pd.DataFrame, dataset: str) -> pd.DataFrame:
 def decided_by(
     test: Test, dataset: str, *figures: str, combined: Callable = every
 ) -> Callable[[pd.DataFrame], Verdict]:
-    """A check of a claim on one data set, with the outcome of the same test on the published tables beside it.
+    """Return a check of a claim on one data set, with the outcome of the same test on the published tables beside it.
 
     combined: `every`, or `some` where one comparison that is met suffices.
     """
@@ -70,7 +70,7 @@ def decided_by(
 def on_published(
     test: Test, what: str, dataset: str, *figures: str, combined: Callable = every
 ) -> Callable[[], Verdict]:
-    """The outcome of a test on published tables at face value, as their means are printed.
+    """Return the outcome of a test on published tables at face value, as their means are printed.
 
     Args:
         test: the comparisons.
@@ -92,7 +92,7 @@ def on_published(
 
 
 def rests_on(test: Test, dataset: str, *figures: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    """A selection from runs: those after the last round in the cells that a test compares on a data set."""
+    """Return a selection from runs: those after the last round in the cells that a test compares on a data set."""
 
     def about(runs: pd.DataFrame) -> pd.DataFrame:
         published = cells.of_tables(dataset, figures, {})
@@ -103,13 +103,13 @@ def rests_on(test: Test, dataset: str, *figures: str) -> Callable[[pd.DataFrame]
 
 
 def among(runs: pd.DataFrame, dataset: str, keys: Collection[Key]) -> pd.DataFrame:
-    """The runs on a data set after the last round in these cells."""
+    """Return the runs on a data set after the last round in these cells."""
     rows = common.finished(runs[runs["dataset"] == dataset])
     return rows[rows.set_index(KEYS).index.isin(list(keys))]
 
 
 def decide(ours: Sequence[Comparison], theirs: Sequence[Comparison], run: Cells, combined: Callable = every) -> Verdict:
-    """The verdict on comparisons of the runs here, with that on the published numbers in its evidence.
+    """Return the verdict on comparisons of the runs here, with that on the published numbers in its evidence.
 
     Args:
         ours, theirs: the comparisons of a test, on the runs here and on the published tables.
@@ -136,7 +136,8 @@ def decide(ours: Sequence[Comparison], theirs: Sequence[Comparison], run: Cells,
 
 
 def counted(margins: Sequence[Margin], number: int) -> str:
-    """The numbers of comparisons that are met, missed or open, each by its own 95 % interval, or not run, in words."""
+    """Return the numbers of comparisons that are met, missed or open, each by its own 95 % interval, or not run, in
+    words."""
     met, missed = sum(one.p_holds < LEVEL for one in margins), sum(one.p_fails < LEVEL for one in margins)
     unknown = sum(not one.decided and one.basis == ONE for one in margins)
     single = f" ({unknown} of them single runs with no cell like them that has two)" if unknown else ""
@@ -146,7 +147,7 @@ def counted(margins: Sequence[Margin], number: int) -> str:
 
 
 def _published(comparisons: Sequence[Comparison], combined: Callable) -> str:
-    """The verdict on the published numbers, and the margin that counts: the smallest, or the largest of some."""
+    """Return the verdict on the published numbers, and the margin that counts: the smallest, or the largest of some."""
     margins = [one.margin for one in comparisons if one.margin is not None]
     most = combined is some
     one = (max if most else min)(margins, key=lambda margin: margin.value)
@@ -156,7 +157,7 @@ def _published(comparisons: Sequence[Comparison], combined: Callable) -> str:
 
 
 def not_run(keys: Sequence[Key]) -> str:
-    """The cells that were not run, in words."""
+    """Return the cells that were not run, in words."""
     parts = defaultdict(list)
     for (model, epsilon), same in groupby(keys, key=lambda key: (key[3], key[0])):
         _, epochs, clients, _ = zip(*same, strict=True)
@@ -173,7 +174,7 @@ def _listed(numbers: Sequence[int]) -> str:
 
 
 def _shown(pairs: Sequence[tuple[Comparison, Comparison]]) -> str:
-    """The tightest here with its interval, and the tightest published; "so far" where cells are missing."""
+    """Return the tightest here with its interval, and the tightest published; "so far" where cells are missing."""
     ours, theirs = zip(*pairs, strict=True)
     there = [one.margin for one in ours if one.margin is not None]
     so_far = " so far" if 0 < len(there) < len(ours) else ""
@@ -181,7 +182,7 @@ def _shown(pairs: Sequence[tuple[Comparison, Comparison]]) -> str:
 
 
 def _tightest(comparisons: Sequence[Comparison], interval: bool = True) -> str:
-    """The number, in points, of the comparison with the smallest margin."""
+    """Return the number, in points, of the comparison with the smallest margin."""
     sizes = [(one.margin, one.constant + one.sign * one.margin.value) for one in comparisons if one.margin is not None]
     if not sizes:
         return "not run"

@@ -57,7 +57,7 @@ def ticks(ax: Axes, values: Sequence[float], label: str) -> None:
 
 
 def gaps(table: pd.DataFrame) -> str:
-    """The meaning of an interrupted line, where there is one."""
+    """Return the meaning of an interrupted line, where there is one."""
     return "Lines are interrupted where a cell was not run or diverged." if table["test_accuracy"].isna().any() else ""
 
 

@@ -12,7 +12,7 @@ from figures.shared.figure import Figure
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell of Table 2 whose model is a network on pixels, with the accuracy here."""
+    """Return one row per cell of Table 2 whose model is a network on pixels, with the accuracy here."""
     cells = tables.table(runs, "pfl_table2")
     return cells[cells["algorithm"].isin(runs["algorithm"])].reset_index(drop=True)
 

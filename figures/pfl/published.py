@@ -16,12 +16,12 @@ PACKAGE = "figures.pfl"
 
 
 def all_cells() -> pd.DataFrame:
-    """The cells of all tables, "figure" with the columns of `published_cells`."""
+    """Return the cells of all tables, "figure" with the columns of `published_cells`."""
     return numbers(PACKAGE)
 
 
 def published_cells(figure: str) -> pd.DataFrame:
-    """The published cells of a table of accuracies, under the names that the columns of results have.
+    """Return the published cells of a table of accuracies, under the names that the columns of results have.
 
     Args:
         figure: its name here, "pfl_table2".

@@ -66,7 +66,7 @@ def draw(table: pd.DataFrame):
 
 
 def _label(epsilon: float, batch_size: int, step_size: float) -> str:
-    """The setting, as far as it differs from the published one, and epsilon."""
+    """Return the setting, as far as it differs from the published one, and epsilon."""
     parts = [common.epsilon_symbol(epsilon)]
     parts += [f"$L$ = {batch_size}"] * (batch_size != BATCH_SIZE) + [f"step {step_size:g}"] * (step_size != STEP_SIZE)
     return ", ".join(parts)

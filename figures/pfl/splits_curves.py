@@ -11,7 +11,7 @@ from figures.shared.figure import Figure
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """One row per published cell of the three tables, with the accuracy here."""
+    """Return one row per published cell of the three tables, with the accuracy here."""
     return tables.table(runs, *common.TABLES[:3])
 
 
@@ -39,7 +39,7 @@ def draw(table: pd.DataFrame):
 
 
 def own(_: pd.DataFrame) -> Figure:
-    """The figure of the cells that were run, published or not."""
+    """Return the figure of the cells that were run, published or not."""
     return FIGURE._replace(table=lambda runs: tables.table(runs, *common.TABLES[:3], own=True))
 
 

@@ -36,7 +36,7 @@ def rounded(difference):
 
 
 def agreement(difference: float, repetitions: float) -> str:
-    """How far a cell is from the published value, in the words of the legend."""
+    """Return how far a cell is from the published value, in the words of the legend."""
     if not repetitions > 0:
         return NOT_RUN
     if not np.isfinite(difference):
@@ -47,7 +47,7 @@ def agreement(difference: float, repetitions: float) -> str:
 
 
 def table(runs: pd.DataFrame, *figures: str, own: bool = False) -> pd.DataFrame:
-    """One row per published cell: accuracy here with interval and repetitions, published, difference, agreement.
+    """Return one row per published cell: accuracy here with interval and repetitions, published, difference, agreement.
 
     A cell that was not run has the published value alone.
 
@@ -75,8 +75,8 @@ def table(runs: pd.DataFrame, *figures: str, own: bool = False) -> pd.DataFrame:
 
 
 def table_by_clients(runs: pd.DataFrame) -> pd.DataFrame:
-    """The cells of Table 5, and those of one client a second time with the settings of the authors' program for a
-    single node, told apart by "program"."""
+    """Return the cells of Table 5, and those of one client a second time with the settings of the authors' program for
+    a single node, told apart by "program"."""
     own = runs["sweep"] == ONE_CLIENT
     rows = table(runs[~own], TABLE_5_NAME).assign(program="")
     single = runs[own & np.logical_and.reduce([runs[name] == value for name, value in SINGLE_NODE.items()])]
@@ -87,7 +87,7 @@ def table_by_clients(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _keys(table: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """The columns that identify the rows of the printed table, and those that identify its columns."""
+    """Return the columns that identify the rows of the printed table, and those that identify its columns."""
     if table["num_clients"].nunique() > 1:
         rows = ["num_clients", "program"] if "program" in table else ["num_clients"]
         return rows, ["dataset", "target_epsilon", "algorithm"]
@@ -95,7 +95,7 @@ def _keys(table: pd.DataFrame) -> tuple[list[str], list[str]]:
 
 
 def arranged(table: pd.DataFrame, values: pd.Series) -> pd.DataFrame:
-    """A value of each cell, in the rows and columns of the printed table."""
+    """Return a value of each cell, in the rows and columns of the printed table."""
     rows, columns = _keys(table)
     groups = table[columns].drop_duplicates()
     wide = table.assign(value=values).pivot(index=rows, columns=columns, values="value").sort_index()
@@ -126,12 +126,12 @@ def cell(row) -> str:
 
 
 def _is_cut(row) -> bool:
-    """Whether the interval of a cell, or of any cell of a table, goes beyond 0 or 1."""
+    """Return whether the interval of a cell, or of any cell of a table, goes beyond 0 or 1."""
     return bool(np.any(np.less(row.low, 0)) or np.any(np.greater(row.high, 1)))
 
 
 def printed(table: pd.DataFrame) -> pd.DataFrame:
-    """The table as a reader sees it; a cell has three lines."""
+    """Return the table as a reader sees it; a cell has three lines."""
     texts = pd.Series([cell(row) for row in table.itertuples()], table.index)
     wide = arranged(table, texts)
     head: dict[Hashable, str] = {"num_clients": "k", "num_epochs": "E", "communication_rounds": "R"}
@@ -175,7 +175,7 @@ def draw(table: pd.DataFrame, title: str, *notes: str):
 
 
 def _contradiction(table: pd.DataFrame) -> str:
-    """The cells of this table that another published table prints differently, in words."""
+    """Return the cells of this table that another published table prints differently, in words."""
     apart = common.contradictions()
     here = apart.merge(table[[*CELL, "published"]], on=CELL)
     names = [name for name in here.columns if name.startswith("pfl_table")]
@@ -191,7 +191,7 @@ def _contradiction(table: pd.DataFrame) -> str:
 
 
 def figure_of(about: str, name: str, sweep: str, title: str, *notes: str) -> Figure:
-    """A published table beside the accuracies here.
+    """Return a published table beside the accuracies here.
 
     Args:
         about: what it shows.

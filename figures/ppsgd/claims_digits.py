@@ -54,7 +54,7 @@ def final_accuracy(runs: pd.DataFrame, tuning: str, further: bool = True) -> pd.
 
 
 def with_repetitions(table: pd.DataFrame, runs: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """A table of tuned cells, by cell, with the test accuracies of their repetitions in "by_repetition"."""
+    """Return a table of tuned cells, by cell, with the test accuracies of their repetitions in "by_repetition"."""
     rows = runs.merge(table[[*by, "step_size"]], on=[*by, "step_size"])
     rows = rows.sort_values(select.REPETITION, kind="stable")  # in one order, so that cells need no aligning
     accuracy = rows.set_index(select.REPETITION)["test_accuracy"].astype(float)
@@ -64,7 +64,7 @@ def with_repetitions(table: pd.DataFrame, runs: pd.DataFrame, by: list[str]) -> 
 
 
 def by_each_tuning(decide: Callable) -> Verdict:
-    """The verdict on the margins and evidence that `decide` returns for each way of tuning."""
+    """Return the verdict on the margins and evidence that `decide` returns for each way of tuning."""
     decided = {tuning: verdict(*decide(tuning)) for tuning in digits.TUNINGS}
     evidence = [f"step by {tuning}: {found.outcome}, {found.evidence}" for tuning, found in decided.items()]
     margins = [found.margin.named(f"step by {tuning}") for tuning, found in decided.items() if found.margin]
@@ -72,7 +72,7 @@ def by_each_tuning(decide: Callable) -> Verdict:
 
 
 def both_tunings(decide: Callable, further: bool = True) -> Callable:
-    """A check that must come out the same with the step size chosen on test and on held-out data.
+    """Return a check that must come out the same with the step size chosen on test and on held-out data.
 
     Args:
         decide: table of `final_accuracy` -> margin and evidence.
@@ -87,7 +87,7 @@ def both_tunings(decide: Callable, further: bool = True) -> Callable:
 
 
 def percent(row: pd.Series) -> str:
-    """An accuracy with its interval, in words."""
+    """Return an accuracy with its interval, in words."""
     if not np.isfinite(row["test_accuracy"]):
         return "diverged"
     if not np.isfinite(row["low"]):
@@ -97,7 +97,7 @@ def percent(row: pd.Series) -> str:
 
 
 def lead(first: pd.Series, second: pd.Series, by: float = 0.0) -> Margin:
-    """The lead of one cell of the table over another in points, by repetition, as cells share the users.
+    """Return the lead of one cell of the table over another in points, by repetition, as cells share the users.
 
     Args:
         first, second: cells, each with the edge of the grid of steps that it rests on.
@@ -109,7 +109,7 @@ def lead(first: pd.Series, second: pd.Series, by: float = 0.0) -> Margin:
 
 
 def _side(cell: pd.Series) -> str:
-    """A cell in words, local and global learning by name."""
+    """Return a cell in words, local and global learning by name."""
     sigma, a = cell.name if isinstance(cell.name, tuple) else (0.0, cell.name)
     if a not in (LOCAL, GLOBAL):
         return cell_name(cell)
@@ -117,8 +117,8 @@ def _side(cell: pd.Series) -> str:
 
 
 def _difference(first: pd.Series, second: pd.Series) -> np.ndarray:
-    """The differences by repetition, of the repetitions that both have; -inf where the first diverged, and else inf
-    where the second did."""
+    """Return the differences by repetition, of the repetitions that both have; -inf where the first diverged, and else
+    inf where the second did."""
     if not first.index.equals(second.index):  # aligning takes fifty times as long as the subtraction
         first, second = first.align(second, join="inner")
     one, other = first.to_numpy(float), second.to_numpy(float)
@@ -127,7 +127,7 @@ def _difference(first: pd.Series, second: pd.Series) -> np.ndarray:
 
 
 def cell_name(cell: pd.Series) -> str:
-    """A cell in words: its alpha Q, and its sigma where there are several."""
+    """Return a cell in words: its alpha Q, and its sigma where there are several."""
     if not isinstance(cell.name, tuple):
         return f"alpha Q = {cell.name:g}" if isinstance(cell.name, float) else common.ALONE
     sigma, a = cell.name
@@ -135,13 +135,13 @@ def cell_name(cell: pd.Series) -> str:
 
 
 def sharing(table: pd.DataFrame, sigma: float) -> pd.DataFrame:
-    """The rows of one noise level with alpha Q > 0, by alpha Q."""
+    """Return the rows of one noise level with alpha Q > 0, by alpha Q."""
     rows = table[table.index.get_level_values("noise_multiplier") == sigma].droplevel("noise_multiplier")
     return rows[rows.index > LOCAL]
 
 
 def cells(rows: pd.DataFrame) -> list[pd.Series]:
-    """The rows of a table as a list."""
+    """Return the rows of a table as a list."""
     return [row for _, row in rows.iterrows()]
 
 
@@ -180,7 +180,7 @@ def strong_privacy(table: pd.DataFrame):
 
 
 def near_one(table: pd.DataFrame) -> tuple[float, float]:
-    """The noise whose epsilon is nearest to 1, by their ratio, and that epsilon.
+    """Return the noise whose epsilon is nearest to 1, by their ratio, and that epsilon.
 
     Raises:
         NotTestable: where it is not near 1.
@@ -196,7 +196,7 @@ def near_one(table: pd.DataFrame) -> tuple[float, float]:
 
 
 def smallest_is_best(table: pd.DataFrame, sigma: float) -> tuple[Margin, str]:
-    """The lead of the smallest alpha Q > 0 over every other at one noise level, and the evidence.
+    """Return the lead of the smallest alpha Q > 0 over every other at one noise level, and the evidence.
 
     Raises:
         NotTestable: where there are fewer than two alpha Q > 0.

@@ -72,8 +72,8 @@ def large_degrade(runs: pd.DataFrame) -> Verdict:
 
 
 def _falls(curves: pd.DataFrame) -> list[tuple[pd.Series, str, str]]:
-    """By how much the last accuracy at each noise level lies below every earlier one, by repetition; at which noise and
-    rounds; and both accuracies in words.
+    """Return by how much the last accuracy at each noise level lies below every earlier one, by repetition; at which
+    noise and rounds; and both accuracies in words.
 
     A repetition that diverged counts as having fallen without bound.
     """
@@ -172,8 +172,8 @@ ten_is_best_as_published = both_tunings(ten_is_best, further=False)
 
 
 def gains_more(runs: pd.DataFrame) -> Verdict:
-    """The largest gain of an alpha Q in between on both local and global learning, over all noise levels, is larger on
-    tags than on digits."""
+    """Return the largest gain of an alpha Q in between on both local and global learning, over all noise levels, is
+    larger on tags than on digits."""
     tables = [runs[runs["sweep"] == sweep] for sweep in ("ppsgd_tags", "ppsgd_digits")]
 
     def decide(tuning: str):
@@ -187,8 +187,8 @@ def gains_more(runs: pd.DataFrame) -> Verdict:
 
 
 def _largest_gain(table: pd.DataFrame) -> tuple[pd.Series, str]:
-    """By repetition, in points, the gain over the better of local and global learning at the noise and alpha Q where
-    its mean is the largest; and in words.
+    """Return by repetition, in points, the gain over the better of local and global learning at the noise and alpha Q
+    where its mean is the largest; and in words.
 
     Raises:
         NotTestable: where no noise level has both global learning and an alpha Q in between.

@@ -28,7 +28,7 @@ LOGS = "of the logarithm of the risks' ratio"
 
 @derived
 def _tuned(runs: pd.DataFrame, delta_std: float, sigma: float) -> pd.DataFrame:
-    """The runs of the figure's curves at the best step size of every round.
+    """Return the runs of the figure's curves at the best step size of every round.
 
     Raises:
         NotTestable: where a curve is missing.
@@ -44,7 +44,7 @@ def _tuned(runs: pd.DataFrame, delta_std: float, sigma: float) -> pd.DataFrame:
 
 
 def _edges(runs: pd.DataFrame, delta_std: float, sigma: float, rounds: Iterable[int] | None = None) -> list[str]:
-    """The edges of the grid of steps behind the curves, in some rounds or in the last."""
+    """Return the edges of the grid of steps behind the curves, in some rounds or in the last."""
     tuned = _tuned(runs, delta_std, sigma)
     shown = tuned["rounds"].isin([tuned["rounds"].max()] if rounds is None else list(rounds))
     edges = tuned[shown & (tuned["edge"] != "")].drop_duplicates(["personalization", "edge"])
@@ -78,7 +78,7 @@ def _deltas(runs: pd.DataFrame) -> list[float]:
 
 
 def _at_end(risk: pd.DataFrame) -> pd.DataFrame:
-    """The last round's values, by repetition."""
+    """Return the last round's values, by repetition."""
     rounds = risk.index.get_level_values("rounds")
     return risk[rounds == rounds.max()].droplevel("rounds")
 
@@ -89,7 +89,8 @@ def _noises(runs: pd.DataFrame) -> list[float]:
 
 
 def _global_first(runs: pd.DataFrame, delta: float, sigma: float) -> Margin:
-    """By how much the risk of global learning is below every other's in the first rounds, on a logarithmic scale."""
+    """Return by how much the risk of global learning is below every other's in the first rounds, on a logarithmic
+    scale."""
     risk = _risk(runs, delta, sigma)
     early = risk[risk.index.get_level_values("rounds").isin(range(EARLY[0], EARLY[1] + 1))]
     if early.empty:
@@ -112,7 +113,7 @@ def fastest_at_first(runs: pd.DataFrame) -> Verdict:
 
 
 def fastest_under_noise(runs: pd.DataFrame) -> Verdict:
-    """The same at every noise level above 0."""
+    """Return the same at every noise level above 0."""
     sigmas = [sigma for sigma in _noises(runs) if sigma > 0]
     if not sigmas:
         raise NotTestable("no runs with noise")
@@ -125,7 +126,7 @@ def _listed(margins: list[Margin]) -> str:
 
 
 def global_stops(runs: pd.DataFrame) -> Verdict:
-    """The paper's own delta_std = 0.01, sigma = 0: after the last round global learning is at its floor."""
+    """Return the paper's own delta_std = 0.01, sigma = 0: after the last round global learning is at its floor."""
     end = _at_end(_risk(runs, PRINTED, 0.0, until=LONG))[GLOBAL]
     floor = _floors(runs, PRINTED).reindex(end.index)
     if floor.isna().any():
@@ -138,7 +139,7 @@ def global_stops(runs: pd.DataFrame) -> Verdict:
 
 
 def _floors(runs: pd.DataFrame, delta_std: float) -> pd.Series:
-    """The floor of global learning by repetition."""
+    """Return the floor of global learning by repetition."""
     here = ppsgd_runs(runs)
     return here[np.isclose(here["delta_std"], delta_std)].groupby(select.REPETITION)["global_floor"].first()
 
@@ -176,7 +177,7 @@ def earlier_with_spread(runs: pd.DataFrame) -> Verdict:
 
 
 def _passed(risk: pd.DataFrame) -> pd.Series:
-    """By repetition, the first evaluated round from which some alpha Q < inf stays below global learning; inf if
+    """Return by repetition, the first evaluated round from which some alpha Q < inf stays below global learning; inf if
     never."""
     return _from_then_on(risk.drop(columns=GLOBAL).min(axis=1) < risk[GLOBAL])
 
@@ -241,18 +242,19 @@ def plateau_as_published(runs: pd.DataFrame, until: int = LONG) -> Verdict:
 
 
 def plateau_later(runs: pd.DataFrame) -> Verdict:
-    """The same in runs of at least 4,000 rounds."""
+    """Return the same in runs of at least 4,000 rounds."""
     return plateau_as_published(runs, until=LONGER)
 
 
 def crossings(runs: pd.DataFrame, delta_std: float, sigma: float, until: int = 0) -> pd.Series:
-    """By repetition, the first evaluated round from which local learning stays below all others; inf if never."""
+    """Return by repetition, the first evaluated round from which local learning stays below all others; inf if
+    never."""
     risk = _risk(runs, delta_std, sigma, until)
     return _from_then_on(risk[LOCAL] < risk.drop(columns=LOCAL).min(axis=1))
 
 
 def _from_then_on(ahead: pd.Series) -> pd.Series:
-    """By repetition, the first evaluated round from which a condition is always met; inf if never."""
+    """Return by repetition, the first evaluated round from which a condition is always met; inf if never."""
     rounds = pd.Series(ahead.index.get_level_values("rounds").astype(float), index=ahead.index)
     behind = rounds.where(~ahead).groupby(level=select.REPETITION).transform("max").fillna(-np.inf)
     return rounds.where(rounds > behind, np.inf).groupby(level=select.REPETITION).min()
@@ -272,7 +274,7 @@ def crossing_time(runs: pd.DataFrame) -> Verdict:
 
 
 def crossing_order(runs: pd.DataFrame) -> Verdict:
-    """The round at which local learning passes all others falls as sigma grows, on average over repetitions.
+    """Return the round at which local learning passes all others falls as sigma grows, on average over repetitions.
 
     Two noise levels may only be alike at the ends: both never cross within these rounds, or both cross before the first
     evaluation. A crossing that never comes counts as one at the last round, so true differences are, if anything,

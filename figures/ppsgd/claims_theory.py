@@ -18,17 +18,17 @@ NUM_CLIENTS, NUM_FEATURES, LABEL_NOISE, CLIP_NORM, DELTA = Measured()
 
 
 def bound_holds(runs: pd.DataFrame) -> Verdict:
-    """The mean risk lies under the bound at every point, where nothing was clipped."""
+    """Return the mean risk lies under the bound at every point, where nothing was clipped."""
     return _under_bound(theory.table(runs), "excess_risk")
 
 
 def weighted_bound_holds(runs: pd.DataFrame) -> Verdict:
-    """The same for Algorithm 2, users of unequal size, the risk weighted by their examples."""
+    """Return the same for Algorithm 2, users of unequal size, the risk weighted by their examples."""
     return _sampled(runs, "Algorithm 2")
 
 
 def averaged_bound_holds(runs: pd.DataFrame) -> Verdict:
-    """The same for Algorithm 3 and the risk averaged over users."""
+    """Return the same for Algorithm 3 and the risk averaged over users."""
     return _sampled(runs, "Algorithm 3")
 
 
@@ -41,7 +41,7 @@ def _sampled(runs: pd.DataFrame, algorithm: str) -> Verdict:
 
 
 def _under_bound(table: pd.DataFrame, risk: str) -> Verdict:
-    """Whether the mean of the column `risk` is under the bound in every row."""
+    """Return whether the mean of the column `risk` is under the bound in every row."""
     loose = table["bound"] / table[risk]
     if (clipped := table["clipped"].max()) > 0:
         raise NotTestable(f"up to {clipped:.2g} of the gradients were clipped, which the theorem excludes")
@@ -100,7 +100,7 @@ def term_turns(runs: pd.DataFrame) -> Verdict:
 
 
 def _second_term(alpha: float, num_rounds: int, noise_std: float) -> float:
-    """The second term of the bound of Theorem 4.5 at the minimiser of least norm, users alike."""
+    """Return the second term of the bound of Theorem 4.5 at the minimiser of least norm, users alike."""
     bounds = [
         everybody(
             alpha,
@@ -172,7 +172,8 @@ def sampling_helps(runs: pd.DataFrame) -> Verdict:
 
 
 def _ahead(rows: pd.DataFrame) -> Margin:
-    """The margin by which some alpha Q on the side that the lemma names has a lower risk than all on the other side.
+    """Return the margin by which some alpha Q on the side that the lemma names has a lower risk than all on the other
+    side.
 
     Args:
         rows: of one budget and number of samples, after the last round.

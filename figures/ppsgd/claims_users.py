@@ -15,7 +15,7 @@ SMALL, LARGE = "test_accuracy_small_users", "test_accuracy_large_users"
 
 
 def by(column: str, check: Callable[[pd.DataFrame], Verdict]) -> Callable[[pd.DataFrame], Verdict]:
-    """A check of pooled test accuracy, applied to another accuracy.
+    """Return a check of pooled test accuracy, applied to another accuracy.
 
     Args:
         column: the column of the other accuracy.

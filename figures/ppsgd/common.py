@@ -69,7 +69,7 @@ def figure_of(
     draw: Callable[..., Any],
     tunings: dict[str, str],
 ) -> Figure:
-    """A figure with a panel for each noise level and a curve for each personalisation.
+    """Return a figure with a panel for each noise level and a curve for each personalisation.
 
     Args:
         about: what it shows.
@@ -132,7 +132,7 @@ def alone(runs: pd.DataFrame, tunings: dict[str, str]) -> pd.DataFrame:
 
 
 def in_panels(runs: pd.DataFrame, sigmas, curves) -> pd.DataFrame:
-    """The runs of some curves at some noise levels, local learning at each of them.
+    """Return the runs of some curves at some noise levels, local learning at each of them.
 
     Raises:
         InputError: where there are none.
@@ -147,11 +147,11 @@ def in_panels(runs: pd.DataFrame, sigmas, curves) -> pd.DataFrame:
 
 
 def replaced(table: pd.DataFrame) -> str:
-    """The same as `stand_in` in few words, for a footer that has little room; of every task of the table."""
+    """Return the same as `stand_in` in few words, for a footer that has little room; of every task of the table."""
     tasks = {name for tasks in table["task"].unique() for name in tasks.split(", ")}
     return " ".join(sentence for task, sentence in REPLACED.items() if task in tasks)
 
 
 def stand_in(table: pd.DataFrame) -> str:
-    """A sentence on data that replace the paper's; empty where the paper's data are used."""
+    """Return a sentence on data that replace the paper's; empty where the paper's data are used."""
     return " ".join(sentence for task, sentence in STAND_INS.items() if task in table["task"].iloc[0].split(", "))

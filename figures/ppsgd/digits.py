@@ -32,7 +32,8 @@ def with_held_out(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def held_out_note(table: pd.DataFrame) -> str:
-    """What held-out accuracy weighs, for a table with numbers of one sweep, or of several told apart by "sweep"."""
+    """Return what held-out accuracy weighs, for a table with numbers of one sweep, or of several told apart by
+    "sweep"."""
     if table["held_out"].nunique() == 1:
         return f"Held-out accuracy {table['held_out'].iloc[0]}."
     words = [

@@ -37,7 +37,8 @@ OTHER_MARKERS = "*hXpd8"
 
 
 def looks(curves: Iterable[float]) -> dict[float, style.Look]:
-    """A look for each personalisation: its own, or the next of the looks for values that the paper does not have."""
+    """Return a look for each personalisation: its own, or the next of the looks for values that the paper does not
+    have."""
     curves = list(curves)
     others = [a for a in curves if a not in PERSONALIZATION]
     further: dict[float, style.Look] = {
@@ -48,7 +49,7 @@ def looks(curves: Iterable[float]) -> dict[float, style.Look]:
 
 
 def personalization_label(a: float) -> str:
-    """The paper's legend: alpha Q."""
+    """Return the paper's legend: alpha Q."""
     if a == 0:
         return r"$\alpha Q = 0$ (local)"
     if math.isinf(a):
@@ -116,7 +117,7 @@ def noise_title(ax: Axes, panel: pd.DataFrame, sigma: float) -> None:
 
 
 def epsilon_label(epsilon: float) -> str:
-    """An epsilon as legends and titles have it, with two digits."""
+    """Return an epsilon as legends and titles have it, with two digits."""
     return rf"$\varepsilon$ = {float(f'{epsilon:.2g}'):g}".replace("inf", r"$\infty$")
 
 

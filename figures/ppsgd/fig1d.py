@@ -32,7 +32,7 @@ def table(runs: pd.DataFrame, panels=PANELS, curves=CURVES, clip_norm: float | N
 
 
 def label(a: float) -> str:
-    """The ratio of the steps, and in brackets what the program calls a."""
+    """Return the ratio of the steps, and in brackets what the program calls a."""
     if a in (common.LOCAL, common.GLOBAL):
         return drawing.personalization_label(a)
     return rf"$\alpha Q = {a / NUM_SAMPLED:g}$ ($a = {a:g}$)"

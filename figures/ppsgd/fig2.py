@@ -28,8 +28,8 @@ TITLES = (
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """The numbers of `ppsgd_fig2_digits` for each sweep that is there; those of the network also with step sizes beyond
-    the published grid ("steps")."""
+    """Return the numbers of `ppsgd_fig2_digits` for each sweep that is there; those of the network also with step sizes
+    beyond the published grid ("steps")."""
     tables = []
     for sweep in SWEEPS:
         mine = runs[runs["sweep"] == sweep]

@@ -28,7 +28,7 @@ SAME_EPSILON = 0.01  # closer values are one point of the black curve, as in the
 
 
 def looks(curves: Iterable[float]) -> dict[float, style.Look]:
-    """A look for each personalisation: the paper's colours, and the markers of the other figures."""
+    """Return a look for each personalisation: the paper's colours, and the markers of the other figures."""
     own = drawing.looks(curves)
     between = [a for a in own if a not in (common.LOCAL, common.GLOBAL)]
     colors = {a: BETWEEN[place % len(BETWEEN)] for place, a in enumerate(between)}
@@ -68,7 +68,8 @@ def table(runs: pd.DataFrame, clip_norm: float | None = None, *, further: bool =
 
 
 def best_so_far(lines: pd.DataFrame) -> pd.DataFrame:
-    """The running maximum of accuracy as epsilon grows, over all alpha > 0 and sigma > 0, from local learning on.
+    """Return the running maximum of accuracy as epsilon grows, over all alpha > 0 and sigma > 0, from local learning
+    on.
 
     Local learning has epsilon 0, so on the logarithmic axis it starts at the end of the axis, or where runs start.
     """
@@ -108,7 +109,7 @@ def further_handles(table: pd.DataFrame) -> list[Line2D]:
 
 
 def alone_note(table: pd.DataFrame) -> str:
-    """The number of steps of users who learn alone; empty without such runs."""
+    """Return the number of steps of users who learn alone; empty without such runs."""
     rows = table[table["curve"] == "alone"]
     if rows.empty:
         return ""
@@ -165,7 +166,7 @@ def panel(silent, ax, panel: pd.DataFrame, curves=CURVES) -> None:
 
 
 def own(runs: pd.DataFrame) -> Figure:
-    """The figure with the curves that are there."""
+    """Return the figure with the curves that are there."""
     clip_norm, _, curves = common.own_values(runs)
     return FIGURE._replace(table=lambda runs: table(runs, clip_norm), draw=lambda numbers: draw(numbers, curves))
 

@@ -91,7 +91,7 @@ def draw(
 def figure_of(
     about: str, *, sweep: str, panels: Sequence[float], curves: Sequence[float], title: str, ylabel: str
 ) -> Figure:
-    """The figure of a sweep; the arguments are those of `draw`."""
+    """Return the figure of a sweep; the arguments are those of `draw`."""
 
     return common.figure_of(
         about,

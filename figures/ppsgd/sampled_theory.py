@@ -20,7 +20,8 @@ BY = ["target_epsilon", "samples", "personalization"]
 
 
 def of_repetitions(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs after their last round, with "algorithm" as in ALGORITHMS, and "risk", which its theorem bounds."""
+    """Return the runs after their last round, with "algorithm" as in ALGORITHMS, and "risk", which its theorem
+    bounds."""
     last = runs[runs["rounds"] == runs["num_rounds"]]
     last = last.assign(algorithm=last["algorithm"].str.partition(",")[0])
     parts = [last[last["algorithm"] == name].assign(risk=last[risk]) for name, (risk, _, _) in ALGORITHMS.items()]
@@ -28,8 +29,8 @@ def of_repetitions(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """The final risk of each algorithm that its theorem bounds, with its interval, and the bound, by budget, number of
-    rounds and alpha D, where D is the expected divisor of a round's sum."""
+    """Return the final risk of each algorithm that its theorem bounds, with its interval, and the bound, by budget,
+    number of rounds and alpha D, where D is the expected divisor of a round's sum."""
     last, parts = of_repetitions(runs), []
     for name in style.present(last, "algorithm", ALGORITHMS):
         rows, theorem = last[last["algorithm"] == name], ALGORITHMS[name][1]

@@ -30,8 +30,8 @@ NAMES = {
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Each risk by algorithm and noise, at the personalisation, clipping norm and step where it is the lowest, and the
-    epsilon of the sampling that was done; local learning as a line of its own."""
+    """Return each risk by algorithm and noise, at the personalisation, clipping norm and step where it is the lowest,
+    and the epsilon of the sampling that was done; local learning as a line of its own."""
     last = runs[(runs["rounds"] == runs["num_rounds"]) & runs["algorithm"].isin(LOOKS)]
     local, shared = last["personalization"] == 0, last["personalization"] > 0
     if not shared.any():

@@ -35,7 +35,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def best(table: pd.DataFrame) -> pd.DataFrame:
-    """The alpha N of the lowest measured risk and of the lowest bound, by budget and number of samples."""
+    """Return the alpha N of the lowest measured risk and of the lowest bound, by budget and number of samples."""
     groups = table.groupby(["target_epsilon", "samples"])
     chosen = {
         name: table.loc[groups[column].idxmin(), ["target_epsilon", "samples", "personalization"]].rename(
@@ -100,7 +100,7 @@ def risk_and_bound(ax: Axes, rows: pd.DataFrame, risk: str) -> None:
 
 
 def budget_name(epsilon: float) -> str:
-    """A budget, as titles of panels have it."""
+    """Return a budget, as titles of panels have it."""
     return r"no noise, $\varepsilon = \infty$" if np.isinf(epsilon) else rf"$\varepsilon$ = {epsilon:g}"
 
 

@@ -51,7 +51,7 @@ def _words(found: dict[tuple[str, float], dict[float, pd.Series]]) -> str:
 
 
 def lower(noisy: bool) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that DP-SCAFFOLD has the lower loss wherever there are several local steps."""
+    """Return a check that DP-SCAFFOLD has the lower loss wherever there are several local steps."""
 
     def check(runs: pd.DataFrame) -> Verdict:
         found = gaps(runs, noisy)
@@ -69,7 +69,7 @@ def lower(noisy: bool) -> Callable[[pd.DataFrame], Verdict]:
 
 
 def grows(noisy: bool) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that the gain of DP-SCAFFOLD grows from each number of local steps to the next."""
+    """Return a check that the gain of DP-SCAFFOLD grows from each number of local steps to the next."""
 
     def check(runs: pd.DataFrame) -> Verdict:
         found = gaps(runs, noisy)

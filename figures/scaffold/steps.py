@@ -24,7 +24,8 @@ LOOKS: dict[str, style.Look] = {
 
 
 def tuned(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs with the step that has the lowest mean loss, for every method, task, noise and number of local steps."""
+    """Return the runs with the step that has the lowest mean loss, for every method, task, noise and number of local
+    steps."""
     by = ["algorithm", *PANEL, "num_steps"]
     return select.tune(at_end(runs), by=by, over="round_step_size", on=METRIC, best="min")
 

@@ -29,7 +29,7 @@ def _losses(rows: pd.DataFrame, metric: str) -> pd.Series:
 
 
 def ahead(first: str, second: str, *, noisy: bool) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that the first has a lower loss than the second, each at its best step (and tau)."""
+    """Return a check that the first has a lower loss than the second, each at its best step (and tau)."""
 
     def check(runs: pd.DataFrame) -> Verdict:
         best = optimisers.tuned(runs)
@@ -58,7 +58,7 @@ def _gains(runs: pd.DataFrame, way: str, mu: float) -> dict[tuple[str, float], p
 
 
 def holds_on(way: str, mu: float, most: bool) -> Callable[[pd.DataFrame], Verdict]:
-    """A check that mu lowers the loss on both kinds of clients.
+    """Return a check that mu lowers the loss on both kinds of clients.
 
     Args:
         way: of choosing the step size.
@@ -94,7 +94,7 @@ def holds_on(way: str, mu: float, most: bool) -> Callable[[pd.DataFrame], Verdic
 
 
 def tracks(runs: pd.DataFrame) -> Verdict:
-    """Whether the share of clipped messages is near 1 minus the quantile, from all initial norms."""
+    """Return whether the share of clipped messages is near 1 minus the quantile, from all initial norms."""
     rows = clipping.tuned(runs)
     rows = rows[rows["algorithm"] == clipping.ADAPTIVE]
     margins, words = [], []
@@ -111,7 +111,7 @@ def tracks(runs: pd.DataFrame) -> Verdict:
 
 
 def as_well_as_the_best(runs: pd.DataFrame) -> Verdict:
-    """Whether the median has at most ON_PAR more loss than the best fixed norm, from both initial norms."""
+    """Return whether the median has at most ON_PAR more loss than the best fixed norm, from both initial norms."""
     rows = clipping.tuned(runs)
     fixed = rows[rows["algorithm"] == clipping.FIXED]
     median = rows[rows["followed"] == clipping.MEDIAN]
@@ -131,7 +131,7 @@ def as_well_as_the_best(runs: pd.DataFrame) -> Verdict:
 
 
 def better_than_ten_times_off(runs: pd.DataFrame) -> Verdict:
-    """Whether the median from an initial norm ten times off has a lower loss than that norm kept fixed."""
+    """Return whether the median from an initial norm ten times off has a lower loss than that norm kept fixed."""
     rows = clipping.tuned(runs)
     margins, words = [], []
     for factor in (0.1, 10.0):

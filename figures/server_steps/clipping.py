@@ -28,7 +28,7 @@ LOOKS: dict[float, style.Look] = {  # by quantile, 0 for a fixed norm
 
 @derived
 def tuned(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs after their last round at the server's step with the lowest mean loss for each initial norm.
+    """Return the runs after their last round at the server's step with the lowest mean loss for each initial norm.
 
     followed: the quantile, 0 for a fixed norm.
     step: the server's step, times the factor of a fixed norm.

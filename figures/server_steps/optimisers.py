@@ -25,7 +25,7 @@ LOOKS: dict[str, style.Look] = {
 
 @derived
 def by_step(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs after their last round at the tau with the lowest mean loss, for every method, noise and step."""
+    """Return the runs after their last round at the tau with the lowest mean loss, for every method, noise and step."""
     last = at_end(runs)
     last = last.assign(tau=last["tau"].fillna(0.0) if "tau" in last else 0.0)
     by = ["algorithm", "noise_multiplier", "server_step_size"]
@@ -34,7 +34,7 @@ def by_step(runs: pd.DataFrame) -> pd.DataFrame:
 
 @derived
 def tuned(runs: pd.DataFrame) -> pd.DataFrame:
-    """The rows of `by_step` at the best step, with the edges of step and tau in "edge"."""
+    """Return the rows of `by_step` at the best step, with the edges of step and tau in "edge"."""
     best = select.tune(
         by_step(runs), by=["algorithm", "noise_multiplier"], over="server_step_size", on=METRIC, best="min"
     )

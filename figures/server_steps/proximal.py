@@ -27,7 +27,8 @@ LOOKS: dict[float, style.Look] = {
 
 @derived
 def rows_of(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs after their last round, once at the fixed step and once at the best one; column "step" says which."""
+    """Return the runs after their last round, once at the fixed step and once at the best one; column "step" says
+    which."""
     last = at_end(runs)
     fixed = last[last["step_size"] == FIXED_STEP].assign(step=AT_FIXED, edge="")
     best = select.tune(last, by=CELL, over="step_size", on=METRIC, best="min").assign(step=AT_BEST)

@@ -17,7 +17,7 @@ JUDGED = "judged.json"  # of the claims of papers
 
 
 def digest(folder: Path, figure: Figure, tune: str = "both") -> str:
-    """The digest of the names and contents of a figure's result files, the same in every copy of them.
+    """Return the digest of the names and contents of a figure's result files, the same in every copy of them.
 
     Args:
         folder: folder of the scale.
@@ -28,7 +28,7 @@ def digest(folder: Path, figure: Figure, tune: str = "both") -> str:
 
 
 def digest_of(folders: Iterable[Path], said: str = "") -> str:
-    """The digest of a text, and of the names and contents of the result files in the folders of sweeps."""
+    """Return the digest of a text, and of the names and contents of the result files in the folders of sweeps."""
     whole = hashlib.blake2b(said.encode(), digest_size=16)
     for folder in folders:
         for path in part_files.parts_in(folder):

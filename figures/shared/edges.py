@@ -14,7 +14,7 @@ BETWEEN = "; "
 
 
 def joined(rows: pd.DataFrame, first: str) -> pd.DataFrame:
-    """The rows with the texts of column `first` put before those of "edge"; the column `first` is dropped."""
+    """Return the rows with the texts of column `first` put before those of "edge"; the column `first` is dropped."""
     edges = [", ".join(filter(None, both)) for both in zip(rows[first], rows["edge"], strict=True)]
     return rows.drop(columns=first).assign(edge=edges)
 
@@ -26,7 +26,7 @@ def of_settings(
     over: Sequence[str],
     ends: Mapping[str, float | pd.Series],
 ) -> pd.DataFrame:
-    """The chosen rows with "edge".
+    """Return the chosen rows with "edge".
 
     Args:
         chosen: rows at the settings chosen.
@@ -43,7 +43,7 @@ def of_settings(
 
 
 def note(rows: pd.DataFrame, what: str = "settings") -> str:
-    """How many of the numbers in a table rest on an edge, for a footer; empty where none does."""
+    """Return how many of the numbers in a table rest on an edge, for a footer; empty where none does."""
     count = int((rows["edge"].fillna("") != "").sum()) if "edge" in rows else 0
     if not count:
         return ""
@@ -54,12 +54,12 @@ def note(rows: pd.DataFrame, what: str = "settings") -> str:
 
 
 def short(rows: pd.DataFrame, what: str) -> str:
-    """The same in few words, for a footer that has little room."""
+    """Return the same in few words, for a footer that has little room."""
     count = int((rows["edge"].fillna("") != "").sum()) if "edge" in rows else 0
     return f'At {count} of {len(rows)} points the best {what} is an end of the grid (column "edge").' if count else ""
 
 
 def distinct(rows: pd.DataFrame, *columns: str) -> list[str]:
-    """The distinct edges in the rows' columns, by default "edge"; none where the rows lack them."""
+    """Return the distinct edges in the rows' columns, by default "edge"; none where the rows lack them."""
     texts = {text for name in columns or ("edge",) if name in rows for text in rows[name].dropna().unique()}
     return sorted({edge for text in texts for edge in text.split(BETWEEN) if edge})

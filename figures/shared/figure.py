@@ -79,7 +79,7 @@ class Figure(NamedTuple):
 def picture(
     figure: Figure, runs: pd.DataFrame, chosen: Callable[[pd.DataFrame], pd.DataFrame] | None = None, *, width=None
 ) -> tuple[matplotlib.figure.Figure, pd.DataFrame]:
-    """A figure, for print where it has a width, and the numbers that it shows.
+    """Return a figure, for print where it has a width, and the numbers that it shows.
 
     Args:
         figure: the figure to draw.

@@ -68,11 +68,11 @@ class Margin(NamedTuple):
         return min(self.p_holds, self.p_fails) < LEVEL
 
     def on(self, *edges: str) -> "Margin":
-        """The same margin with these edges of grids; empty names are ignored."""
+        """Return the same margin with these edges of grids; empty names are ignored."""
         return self._replace(edges=tuple(sorted({*self.edges, *filter(None, edges)})))
 
     def named(self, *words: str) -> "Margin":
-        """The same margin with words, if not empty, before those that say what is compared."""
+        """Return the same margin with words, if not empty, before those that say what is compared."""
         return self._replace(comparison=", ".join(filter(None, [*words, self.comparison])))
 
     def __str__(self) -> str:
@@ -118,7 +118,7 @@ def _listed(names: list[str], most: int = 3) -> str:
 def estimated(
     value: float, error: float, freedom: float, repetitions: float, unit: str, basis: str, fixed: float = 0.0
 ) -> Margin:
-    """The margin of an estimate, tested against 0 with its standard error by Student's distribution.
+    """Return the margin of an estimate, tested against 0 with its standard error by Student's distribution.
 
     Args:
         value: must be above 0; NaN means diverged, and counts as missed.
@@ -148,7 +148,8 @@ def estimated(
 
 
 def repetitions_needed(value: float, deviation: float, level: float = LEVEL, fixed: float = 0.0) -> float:
-    """The fewest repetitions at which a mean of this size and standard deviation differs from 0; NaN at a mean of 0.
+    """Return the fewest repetitions at which a mean of this size and standard deviation differs from 0; NaN at a mean
+    of 0.
 
     fixed: a standard error that remains with any number of repetitions.
     """
@@ -166,7 +167,7 @@ def _quantiles(level: float) -> np.ndarray:
 
 
 def paired(values: Iterable[float], unit: str, grid: float = 0.0) -> Margin:
-    """The margin of differences, one per repetition, that must be above 0 on average.
+    """Return the margin of differences, one per repetition, that must be above 0 on average.
 
     Args:
         values: -inf or NaN means that what should win diverged, which misses. inf means that what it is compared with
@@ -195,7 +196,8 @@ def paired(values: Iterable[float], unit: str, grid: float = 0.0) -> Margin:
 
 
 def apart(difference: float, first: tuple[float, int], second: tuple[float, int], unit: str) -> Margin:
-    """The margin of a difference of two means by Welch's test, from half of each 95 % interval and the repetitions.
+    """Return the margin of a difference of two means by Welch's test, from half of each 95 % interval and the
+    repetitions.
 
     The means are taken as independent. Where repetitions share their data, as most do, the true interval is smaller,
     and `paired` is preferable if the single repetitions are available.
@@ -211,14 +213,14 @@ def apart(difference: float, first: tuple[float, int], second: tuple[float, int]
 
 
 def of_mean(value: float, half: float, count: int, unit: str) -> Margin:
-    """The margin of a mean that must be above 0, from half of its 95 % interval."""
+    """Return the margin of a mean that must be above 0, from half of its 95 % interval."""
     if count < 2:
         return Margin(_or_missed(value), unit, ONE, repetitions=int(count))
     return estimated(value, _error(half, count), count - 1, count, unit, MEAN)
 
 
 def within(difference: float, half: float, count: int, tolerance: float, unit: str) -> Margin:
-    """The margin of a mean difference that must be within a tolerance: two one-sided tests.
+    """Return the margin of a mean difference that must be within a tolerance: two one-sided tests.
 
     Args:
         difference: mean over repetitions.
@@ -232,7 +234,7 @@ def within(difference: float, half: float, count: int, tolerance: float, unit: s
 
 
 def computed(value: float, unit: str, basis: str = COMPUTED) -> Margin:
-    """The margin of a comparison without randomness; a missing number means diverged, and counts as missed."""
+    """Return the margin of a comparison without randomness; a missing number means diverged, and counts as missed."""
     value = _or_missed(value)
     return Margin(value, unit, basis, p_holds=float(value <= 0), p_fails=float(value > 0))
 
@@ -249,7 +251,7 @@ def _error(half: float, count: int) -> float:
 
 
 def at_least(count: int, margins: Iterable[Margin]) -> Margin:
-    """The margin where at least `count` of several comparisons must be met.
+    """Return the margin where at least `count` of several comparisons must be met.
 
     Its p-values are those of Benjamini and Heller 2008 for partial conjunctions, after Bonferroni, which are valid
     under any dependence of the m comparisons. p_holds is m - count + 1 times the count-th smallest p_holds. The whole
@@ -282,18 +284,20 @@ def at_least(count: int, margins: Iterable[Margin]) -> Margin:
 
 
 def every(margins: Iterable[Margin]) -> Margin:
-    """The margin where all must be met: its p-value is the largest; missed where one is, after Holm's correction."""
+    """Return the margin where all must be met: its p-value is the largest; missed where one is, after Holm's
+    correction."""
     margins = _present(margins)
     return at_least(len(margins), margins)
 
 
 def some(margins: Iterable[Margin]) -> Margin:
-    """The margin where one must be met: met where one is met, after Holm's correction; missed where all are missed."""
+    """Return the margin where one must be met: met where one is met, after Holm's correction; missed where all are
+    missed."""
     return at_least(1, margins)
 
 
 def _present(margins: Iterable[Margin]) -> list[Margin]:
-    """The margins with a value; margins without repetitions have none.
+    """Return the margins with a value; margins without repetitions have none.
 
     Raises:
         NotTestable: where no margin has a value.
@@ -305,7 +309,7 @@ def _present(margins: Iterable[Margin]) -> list[Margin]:
 
 
 def _needed(margin: Margin, p: float, count: int) -> float:
-    """The repetitions that would decide a margin as one of `count`; its own number where it is decided."""
+    """Return the repetitions that would decide a margin as one of `count`; its own number where it is decided."""
     if count * p < LEVEL:
         return float(margin.repetitions)
     if np.isnan(margin.deviation):

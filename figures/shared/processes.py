@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 def side_by_side(
     function: Callable[..., Result], calls: Sequence[tuple], processes: int | None = None
 ) -> Iterator[Result]:
-    """The results of the calls in their order, each as soon as it and those before it are finished.
+    """Yield the results of the calls in their order, each as soon as it and those before it are finished.
 
     The processes end with this one, however it ends.
 
@@ -45,7 +45,7 @@ def side_by_side(
 
 
 def _cores() -> int:
-    """The number of cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

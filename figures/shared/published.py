@@ -17,12 +17,12 @@ HERE, PUBLISHED = "here", "published"  # where a number is from, column "origin"
 
 @functools.cache
 def numbers(package: str) -> pd.DataFrame:
-    """All that a paper published in numbers. `package`: the paper's, "figures.p2p"."""
+    """Return all that a paper published in numbers. `package`: the paper's, "figures.p2p"."""
     return pd.read_csv(io.StringIO((files(package) / "published.csv").read_text()))
 
 
 def of_figure(package: str, figure: str) -> pd.DataFrame:
-    """The published numbers of one figure or table.
+    """Return the published numbers of one figure or table.
 
     Args:
         package: the paper's, "figures.p2p".

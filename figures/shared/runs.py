@@ -24,7 +24,7 @@ IN_REPOSITORY = f"those of scale {COMMITTED} are in the project's repository, fo
 def runs_of(
     results: Path, scale: str | None, sweeps: Sequence[str], without: Collection[str] = ()
 ) -> tuple[pd.DataFrame, Path] | None:
-    """The runs of sweeps at the scale, or at the largest scale with results, and the folder of that scale.
+    """Return the runs of sweeps at the scale, or at the largest scale with results, and the folder of that scale.
 
     Sweeps without results are skipped; None where no sweep has results. Without a sweep, as for a table of formulas,
     the table is empty. The columns `without` are left out.
@@ -36,20 +36,21 @@ def runs_of(
 
 
 def first_with(folders: Sequence[Path], sweeps: Sequence[str]) -> Path | None:
-    """The first of the folders of scales that has results of one of the sweeps."""
+    """Return the first of the folders of scales that has results of one of the sweeps."""
     return next((folder for folder in folders if any(part_files.parts_in(folder / name) for name in sweeps)), None)
 
 
 def read(
     folder: Path, sweeps: Sequence[str], without: Collection[str] = (), only: Collection[str] | None = None
 ) -> pd.DataFrame:
-    """The runs of those of the sweeps that have results in the folder of a scale; columns as of `part_files.read`."""
+    """Return the runs of those of the sweeps that have results in the folder of a scale; columns as of
+    `part_files.read`."""
     paths = [folder / name for name in sweeps if part_files.parts_in(folder / name)]
     return together([part_files.read(path, without, only, categories=AS_CATEGORIES) for path in paths])
 
 
 def together(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """The rows of several sweeps in one table, with the categories of all in the columns of text."""
+    """Return the rows of several sweeps in one table, with the categories of all in the columns of text."""
     if len(tables) == 1:
         return tables[0]
     text = dict.fromkeys(
@@ -68,18 +69,18 @@ def together(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def folder_of(results: Path, scale: str | None) -> Path:
-    """The folder of the scale, or of the largest scale that exists."""
+    """Return the folder of the scale, or of the largest scale that exists."""
     folders = folders_of(results, scale)
     return next((folder for folder in folders if folder.is_dir()), folders[0])
 
 
 def folders_of(results: Path, scale: str | None) -> list[Path]:
-    """The folder of the scale, or those of all scales, the largest first."""
+    """Return the folder of the scale, or those of all scales, the largest first."""
     return [results / name for name in ([scale] if scale else reversed(SCALES))]
 
 
 def no_results(results: Path, scale: str | None, sweeps: Sequence[str]) -> InputError:
-    """The error where none of the sweeps has results: says how to make them, or where to find them."""
+    """Return the error where none of the sweeps has results: says how to make them, or where to find them."""
     committed = scale == COMMITTED and not (results / COMMITTED).is_dir()  # as where the suite is installed
     return InputError(
         f"no results of {' '.join(sweeps)} in {results}: first run `{command(results, scale, sweeps)}`"
@@ -88,7 +89,7 @@ def no_results(results: Path, scale: str | None, sweeps: Sequence[str]) -> Input
 
 
 def nothing_in(results: Path, scale: str | None, said: str) -> InputError:
-    """The error where there are no results at all. `said`: what is missing, the beginning of the message."""
+    """Return the error where there are no results at all. `said`: what is missing, the beginning of the message."""
     committed = scale in (None, COMMITTED) and not (results / COMMITTED).is_dir()
     return InputError(
         f"{said} in {results}: first run `{command(results, scale, ['all'])}`, or choose --results"
@@ -97,7 +98,7 @@ def nothing_in(results: Path, scale: str | None, said: str) -> InputError:
 
 
 def command(results: Path, scale: str | None, sweeps: Sequence[str]) -> str:
-    """The command that makes the sweeps' results at the scale; options with default values are left out."""
+    """Return the command that makes the sweeps' results at the scale; options with default values are left out."""
     options = {"--scale": (scale or "smoke", "smoke"), "--out": (results, Path("results"))}
     written = [f" {option} {value}" for option, (value, default) in options.items() if value != default]
     return f"python -m bench run {' '.join(sweeps)}{''.join(written)}"
@@ -105,7 +106,7 @@ def command(results: Path, scale: str | None, sweeps: Sequence[str]) -> str:
 
 @derived
 def at_end(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs after their last round.
+    """Return the runs after their last round.
 
     Raises:
         InputError: where there are none.

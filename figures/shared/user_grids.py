@@ -16,7 +16,7 @@ from figures.shared.figure import Figure, picture
 
 
 def read(folders: Sequence[Path], where: str | None) -> tuple[pd.DataFrame, list[GridRequest]]:
-    """The runs in folders, by the name of the changed sweep, and the requests.
+    """Return the runs in folders, by the name of the changed sweep, and the requests.
 
     Args:
         folders: of runs, one for each sweep of the figure.
@@ -71,7 +71,7 @@ def adapted(name: str, figure: Figure, runs: pd.DataFrame, requests: Sequence[Gr
 
 
 def present(runs: pd.DataFrame, column: str) -> list:
-    """The values of a column that occur in the runs, in order."""
+    """Return the values of a column that occur in the runs, in order."""
     return sorted(runs[column].dropna().unique().tolist()) if column in runs else []
 
 

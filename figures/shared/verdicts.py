@@ -31,7 +31,7 @@ class Verdict(NamedTuple):
 
 
 def everything(runs: pd.DataFrame) -> pd.DataFrame:
-    """All runs of a sweep: the default for the runs that a claim is about."""
+    """Return all runs of a sweep: the default for the runs that a claim is about."""
     return runs
 
 
@@ -102,7 +102,7 @@ class Claim(NamedTuple):
         return OURS if self.ours else PAPERS_OWN
 
     def says(self, outcome: str) -> str:
-        """What an outcome on our runs says of the claim."""
+        """Return what an outcome on our runs says of the claim."""
         if outcome in (NOT_RUN, ERROR):
             return outcome
         if self.settings.kind == UNKNOWN:
@@ -121,7 +121,7 @@ def verdict(margin: Margin, evidence: str) -> Verdict:
 
 
 def at_face_value(found: Mapping[str, float], what: str = "comparisons", enough: int | None = None) -> Verdict:
-    """The outcome on numbers that a paper published, which have no interval: each comparison is met or missed.
+    """Return the outcome on numbers that a paper published, which have no interval: each comparison is met or missed.
 
     Args:
         found: a comparison in words -> by how much it is met.

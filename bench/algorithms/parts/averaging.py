@@ -91,7 +91,7 @@ class Own(NamedTuple):
 
 
 def _stepped(server: Server, w, memory, total, divisor) -> tuple[Any, Any]:
-    """What `step` of a server returns.
+    """Return what `step` of a server returns.
 
     Raises:
         InputError: where that is not (w, memory).

@@ -18,7 +18,7 @@ KEYS = ["algorithm", "target_epsilon"]
 
 
 def expected_best(scores: Sequence[float] | np.ndarray, best: str) -> np.ndarray:
-    """The expected best of k scores drawn at random without replacement, for every k from 1.
+    """Return the expected best of k scores drawn at random without replacement, for every k from 1.
 
     Args:
         scores: one per setting, [setting]; a diverged one counts as the worst finite score.
@@ -47,7 +47,7 @@ def _log_choose(n, k) -> np.ndarray:
 
 
 def curves(tuning: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:
-    """The expected held-out score of the best setting against the number of settings tried.
+    """Return the expected held-out score of the best setting against the number of settings tried.
 
     Args:
         tuning: runs of `bench.comparison.result.Tuning`.
@@ -73,7 +73,7 @@ def curves(tuning: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:
 
 
 def better_from(curves: pd.DataFrame, label: str, other: str, *, metric: str, best: str) -> float:
-    """The smallest budget from which on a method is expected to beat another one with the same budget.
+    """Return the smallest budget from which on a method is expected to beat another one with the same budget.
 
     The score of a method stays constant once all its settings have been tried.
 

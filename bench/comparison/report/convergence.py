@@ -19,13 +19,13 @@ GAIN = "last_quarter"  # column: the improvement of the score in the last quarte
 
 
 def rounds_between(num_rounds: int) -> int:
-    """The fewest rounds between two evaluations that make at most EVALUATIONS of them and divide the rounds."""
+    """Return the fewest rounds between two evaluations that make at most EVALUATIONS of them and divide the rounds."""
     fewest = -(-num_rounds // EVALUATIONS)
     return next(every for every in range(fewest, num_rounds + 1) if num_rounds % every == 0)
 
 
 def curves(evaluations: pd.DataFrame, *, metric: str) -> pd.DataFrame:
-    """The score of the test runs against the share of the run that is done.
+    """Return the score of the test runs against the share of the run that is done.
 
     Args:
         evaluations: as of `bench.comparison.result.Comparison`.
@@ -54,7 +54,7 @@ def curves(evaluations: pd.DataFrame, *, metric: str) -> pd.DataFrame:
 
 
 def growth(evaluations: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:
-    """The improvement of the score in the last quarter of a run.
+    """Return the improvement of the score in the last quarter of a run.
 
     Args:
         evaluations: as of `bench.comparison.result.Comparison`.
@@ -83,7 +83,7 @@ def growth(evaluations: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame
 
 
 def joined(table: pd.DataFrame, growth: pd.DataFrame) -> pd.DataFrame:
-    """The table of a comparison with the columns of `growth` added.
+    """Return the table of a comparison with the columns of `growth` added.
 
     Args:
         table: of `report.table.table`, in which methods that release nothing have a row at every epsilon.

@@ -103,7 +103,7 @@ def draw_convergence(curves: pd.DataFrame, whole: pd.DataFrame):
 
 
 def _epsilons(curves: pd.DataFrame) -> list[float]:
-    """The epsilons that have panels; [0] where no method releases anything."""
+    """Return the epsilons that have panels; [0] where no method releases anything."""
     return [float(epsilon) for epsilon in sorted(curves["target_epsilon"].unique()) if epsilon > 0] or [0.0]
 
 
@@ -114,7 +114,7 @@ def _spread(epsilons: list[float]) -> list[float]:
 
 
 def _at(curves: pd.DataFrame, epsilon: float) -> pd.DataFrame:
-    """The curves of a panel; methods that release nothing are in every panel."""
+    """Return the curves of a panel; methods that release nothing are in every panel."""
     return curves[curves["target_epsilon"].isin([0.0, epsilon])]
 
 

@@ -12,20 +12,20 @@ THICK: style.Look = {"linewidth": 3.0, "markersize": 8.0, "zorder": 4}  # for th
 
 
 def method_looks(table: pd.DataFrame) -> dict[str, style.Look]:
-    """The look of each method, thick for those that are compared with baselines."""
+    """Return the look of each method, thick for those that are compared with baselines."""
     baselines = set(table.loc[table["is_baseline"], "algorithm"])
     look_of = looks(table["algorithm"])
     return {name: look | THICK if baselines and name not in baselines else look for name, look in look_of.items()}
 
 
 def named(metric: str) -> str:
-    """A metric in words, without the split that it is measured on: "test_squared_error" -> "squared error"."""
+    """Return a metric in words, without the split that it is measured on: "test_squared_error" -> "squared error"."""
     words = metric.removeprefix("test_").removeprefix("validation_").replace("_", " ")
     return {"rmse": "RMSE"}.get(words, words)
 
 
 def legend(table: pd.DataFrame, *, level_lines: bool = False) -> list[list[Line2D]]:
-    """The handles of all methods, in rows.
+    """Return the handles of all methods, in rows.
 
     Args:
         table: of `bench.comparison.report.table.table`.

@@ -30,7 +30,7 @@ def table(
     test_ratio: float = 0.0,
     num_tests: int = 0,
 ) -> pd.DataFrame:
-    """One row per method and epsilon.
+    """Return one row per method and epsilon.
 
     Args:
         runs: one row per method, epsilon and split, as in `bench.comparison.result.Comparison`.
@@ -85,7 +85,7 @@ def table(
 
 
 def at_every_epsilon(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs, with those of methods that release nothing repeated at every epsilon of every panel."""
+    """Return the runs, with those of methods that release nothing repeated at every epsilon of every panel."""
     silent = runs[runs["target_epsilon"] == 0]
     others = runs[runs["target_epsilon"] > 0]
     copies = [
@@ -104,7 +104,7 @@ def _with_gains(
     test_ratio: float,
     num_tests: int,
 ) -> pd.DataFrame:
-    """The methods at one epsilon, with their paired differences to the baseline with the best mean."""
+    """Return the methods at one epsilon, with their paired differences to the baseline with the best mean."""
     at_epsilon = rows[(rows[[*PANEL, "target_epsilon"]] == group[[*PANEL, "target_epsilon"]].iloc[0]).all(axis=1)]
     candidates = group[group["algorithm"].isin(baselines)].dropna(subset="rank")
     if candidates.empty:
@@ -116,7 +116,7 @@ def _with_gains(
 
 
 def printed(table: pd.DataFrame) -> pd.DataFrame:
-    """The printed table, methods by epsilon: mean [interval], (rank), and gain over `gain_over` [interval]."""
+    """Return the printed table, methods by epsilon: mean [interval], (rank), and gain over `gain_over` [interval]."""
 
     def cell(row: dict) -> str:
         form = tables.digits_for(row["metric"])
@@ -135,7 +135,7 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def brief(table: pd.DataFrame) -> pd.DataFrame:
-    """The table for a terminal, methods by epsilon: mean ± half the width of its interval, and rank."""
+    """Return the table for a terminal, methods by epsilon: mean ± half the width of its interval, and rank."""
 
     def cell(row: dict) -> str:
         form = ".3f" if tables.digits_for(row["metric"]) == ".4f" else ".3g"
@@ -148,14 +148,14 @@ def brief(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def brief_text(table: pd.DataFrame, notes: Sequence[str] = ()) -> str:
-    """The table for a terminal, with a sentence above it and notes below, in lines that fit."""
+    """Return the table for a terminal, with a sentence above it and notes below, in lines that fit."""
     width = shutil.get_terminal_size((100, 24)).columns
     said = [textwrap.fill(line, width, break_long_words=False) for line in (brief_heading(table), *notes)]
     return "\n\n".join(filter(None, (said[0], tables.plain(brief(table), width), "\n".join(said[1:]))))
 
 
 def brief_heading(table: pd.DataFrame) -> str:
-    """A sentence above the table for a terminal."""
+    """Return a sentence above the table for a terminal."""
     first = table.iloc[0]
     better = "larger" if first["best"] == "max" else "smaller"
     splits = " to ".join(map(str, sorted(set(table["repetitions"].astype(int)))))
@@ -166,8 +166,8 @@ def brief_heading(table: pd.DataFrame) -> str:
 
 
 def costs(table: pd.DataFrame) -> pd.DataFrame:
-    """The cost of a run of each method: numbers that clients send, per-example gradients, examples, and, for each
-    epsilon, the epsilon including the choice of the setting. Costs that a method does not declare are empty."""
+    """Return the cost of a run of each method: numbers that clients send, per-example gradients, examples, and, for
+    each epsilon, the epsilon including the choice of the setting. Costs that a method does not declare are empty."""
     title_of, rows = titles(table), []
     for name, of_method in table.groupby("algorithm", sort=False):
         private = of_method[np.isfinite(of_method["target_epsilon"]) & ~of_method["reveals_nothing"]]
@@ -184,7 +184,7 @@ def costs(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def data_of(table: pd.DataFrame) -> str:
-    """The problem, followed by the name of its data where that is another one: "digits (mnist_by_writer)"."""
+    """Return the problem, followed by the name of its data where that is another one: "digits (mnist_by_writer)"."""
     problem, task = table[["problem", "task"]].iloc[0]
     return problem if task == problem else f"{problem} ({task})"
 
@@ -207,7 +207,7 @@ def heading(table: pd.DataFrame) -> str:
 
 
 def _intervals(row: pd.Series) -> str:
-    """A sentence on what the interval of a gain covers."""
+    """Return a sentence on what the interval of a gain covers."""
     covers = ["allows for splits that share their data (Nadeau and Bengio 2003)"] if row["test_ratio"] else []
     covers += ["covers the choice of the test examples, which all splits share"] if row["num_tests"] else []
     return f"The interval of a gain {'; it '.join(['is of that gain alone', *covers])}."

@@ -269,7 +269,7 @@ def mean_squares(split: str, of_user: jax.Array, sizes: jax.Array) -> dict:
 
 
 def sums_of_squares(params, task: Task, split: str = "test") -> tuple[jax.Array, jax.Array]:
-    """The sum of (prediction - label)^2 over the examples of each user, and their number, [user]."""
+    """Return the sum of (prediction - label)^2 over the examples of each user, and their number, [user]."""
     inputs, labels, sizes = task.evaluation[split]
     real = jnp.arange(labels.shape[1])[None] < sizes[:, None]
     errors = jnp.square(scores(params, inputs, task.train[0])[..., 0] - labels)

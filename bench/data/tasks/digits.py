@@ -274,7 +274,8 @@ def emnist_digits(
     model: str = "linear",
     data_files: DataFiles | None = None,
 ) -> Task:
-    """The first 1,000 writers of federated EMNIST digits, in the file's order, with its own split in every trial.
+    """The first 1,000 writers of federated EMNIST digits, in the file's order, with its own split in every
+    trial.
 
     Args:
         trial: not used.
@@ -301,7 +302,7 @@ def emnist_digits(
 def best_available(
     trial: int, *, batch_size: int = 10, model: str = "linear", data_files: DataFiles | None = None
 ) -> Task:
-    """The most faithful digits available: federated EMNIST, else MNIST by writer, else MNIST by style.
+    """Return the most faithful digits available: federated EMNIST, else MNIST by writer, else MNIST by style.
 
     Every row of results and every figure names the data that were used.
     """

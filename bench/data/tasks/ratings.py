@@ -73,8 +73,8 @@ def ratings_of(table: dict[str, r_data.Column]) -> Ratings:
 
 
 def insteval(trial: int, *, data_files: DataFiles | None = None) -> Task:
-    """The ratings of the students who gave five or more, split anew in every trial: 20 % of a student's ratings are for
-    the test, 10 % for tuning, and the rest for training.
+    """Return the ratings of the students who gave five or more, split anew in every trial: 20 % of a student's ratings
+    are for the test, 10 % for tuning, and the rest for training.
 
     Args:
         trial: the number of the split.
@@ -156,7 +156,7 @@ def squared_errors(params, task: Task) -> dict:
 
 
 def sums_of_squares(params, task: Task, part: str = "test") -> tuple[Array, Array]:
-    """The sum of (prediction - rating)^2 over the ratings of each user, and their number, [user]."""
+    """Return the sum of (prediction - rating)^2 over the ratings of each user, and their number, [user]."""
     inputs, targets, sizes = task.evaluation[part]
     models = jnp.broadcast_to(_models(params, task), (task.num_clients, inputs.num_features))
     chosen = jax.vmap(lambda model, index: model[index])(models, inputs.index)

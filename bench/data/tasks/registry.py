@@ -93,7 +93,7 @@ NAMED = ChainMap(TASKS, COMPARED)  # what `run` knows: sweeps' own tasks come fi
 
 
 def task_named(name: str) -> Callable[[int], Task]:
-    """The function trial -> Task of a name, by which `run` finds it.
+    """Return the function trial -> Task of a name, by which `run` finds it.
 
     Raises:
         InputError: where no task has this name.
@@ -104,7 +104,7 @@ def task_named(name: str) -> Callable[[int], Task]:
 
 
 def misnamed(name: str, wanted: str, names: Iterable[str], otherwise: str = "") -> InputError:
-    """The error for a name that is not what a command wants: it says of which commands it is a task, if of any.
+    """Return the error for a name that is not what a command wants: it says of which commands it is a task, if of any.
 
     Args:
         name: the name that was given.

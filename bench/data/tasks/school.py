@@ -76,7 +76,7 @@ def made_up_schools(trial: int, *, part: str = "test", num_schools: int = 139) -
 
 
 def best_available(trial: int, *, data_files: DataFiles | None = None) -> Task:
-    """The schools of the file where it is available, else generated ones.
+    """Return the schools of the file where it is available, else generated ones.
 
     Every row of results and every figure names the data that were used.
     """

@@ -35,7 +35,7 @@ SEED = 0x5A  # of the network's initial parameters, the same in all trials
 
 
 def shakespeare(trial: int, *, model: str = "window", data_files: DataFiles | None = None) -> Task:
-    """The next character by role.
+    """Return the next character by role.
 
     Args:
         trial: the number of the split of the speeches, and of the draw of the examples.

@@ -113,7 +113,7 @@ def risk_and_by_user(params, task: Task) -> dict:
 
 
 def risks(params, task: Task) -> tuple[jax.Array, jax.Array]:
-    """The excess risk of each user, and weights of 1, since all of them count alike, [user]."""
+    """Return the excess risk of each user, and weights of 1, since all of them count alike, [user]."""
     squares = jnp.square(_models(params, task) - task.evaluation["truth"])
     own = squares @ task.evaluation["variance"] / squares.shape[1]
     return own, jnp.ones_like(own)

@@ -110,7 +110,8 @@ def stackoverflow_tags(
     max_documents: int = 500,
     data_files: DataFiles | None = None,
 ) -> Task:
-    """The first 500 users of federated Stack Overflow's test clients, in the file's order and with its own split.
+    """The first 500 users of federated Stack Overflow's test clients, in the file's order and with its own
+    split.
 
     The split is fixed, so trials differ only in their randomness.
 
@@ -213,8 +214,8 @@ def _counted(words: np.ndarray, tags: np.ndarray, num_words: int, num_tags: int)
 
 
 def best_available(trial: int, *, batch_size: int = 10, data_files: DataFiles | None = None) -> Task:
-    """The most faithful tags available: federated Stack Overflow, else Debian's packages, else generated documents of
-    about the same number.
+    """Return the most faithful tags available: federated Stack Overflow, else Debian's packages, else generated
+    documents of about the same number.
 
     Every row of results and every figure names the data that were used.
     """

@@ -50,7 +50,7 @@ def gains(rows: pd.DataFrame, runs: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def _errors(scores: pd.Series, metric: str, best: str) -> pd.Series:
-    """How far scores are from a perfect one; NaN where the metric has none, and for what reaches it."""
+    """Return how far scores are from a perfect one; NaN where the metric has none, and for what reaches it."""
     least, most = metric_limits.limits(metric)
     least = 0.0 if metric_limits.can_diverge(metric) else least
     errors = (most - scores if best == "max" else scores - least).astype(float)
@@ -58,7 +58,7 @@ def _errors(scores: pd.Series, metric: str, best: str) -> pd.Series:
 
 
 def step(times: float) -> int:
-    """The step of colour of an error that is so many times that of learning alone: 0 where they are about equal,
+    """Return the step of colour of an error that is so many times that of learning alone: 0 where they are about equal,
     positive where it is smaller, and negative where it is larger.
     """
     factor = max(times, 1 / times)

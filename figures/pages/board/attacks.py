@@ -27,7 +27,7 @@ BESIDE = ["tpr_at_0.01_allowed", "tpr_at_0.001_allowed", "runs", "units", "canar
 
 
 def read(path: Path, delta: float, points: Collection[str]) -> pd.DataFrame:
-    """The attacks on a task, with the board's names of methods and epsilons; without a row where there are none.
+    """Return the attacks on a task, with the board's names of methods and epsilons; without a row where there are none.
 
     Args:
         path: of the table, in the folder of the task.

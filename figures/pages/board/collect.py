@@ -111,7 +111,7 @@ class Board:
         return sorted({panel for task in self.tasks for panel in task.panels})
 
     def rows(self, panel: tuple[str, str] | None = None) -> pd.DataFrame:
-        """The rows of all tasks, of one unit of privacy or of all, with "name" of the task."""
+        """Return the rows of all tasks, of one unit of privacy or of all, with "name" of the task."""
         rows = pd.concat([task.with_attacks.assign(name=task.name) for task in self.tasks], ignore_index=True)
         return rows if panel is None else rows[(rows[PANEL] == list(panel)).all(axis=1)].reset_index(drop=True)
 
@@ -135,7 +135,7 @@ class Board:
 
 
 def collect(results: Path) -> Board:
-    """The board in a folder of results; tasks that cannot be used are left out, and named.
+    """Return the board in a folder of results; tasks that cannot be used are left out, and named.
 
     Raises:
         InputError: where there is no task that can be used.
@@ -161,12 +161,12 @@ def collect(results: Path) -> Board:
 
 
 def command(words: str, results: Path) -> str:
-    """A command of the suite, with the option for results that are not in the default folder."""
+    """Return a command of the suite, with the option for results that are not in the default folder."""
     return f"python -m bench {words}" + ("" if results == Path("results") else f" --out {results}")
 
 
 def task(folder: Path) -> BoardTask:
-    """One task of the board, with its results.
+    """Return one task of the board, with its results.
 
     Raises:
         InputError: for a file that is missing, damaged, or of another run than the others.
@@ -219,7 +219,7 @@ def _table(path: Path) -> pd.DataFrame:
 
 
 def _rows(path: Path, protocol: dict[str, Any]) -> pd.DataFrame:
-    """The table of a task, checked for what the page needs, and against the protocol."""
+    """Return the table of a task, checked for what the page needs, and against the protocol."""
     again = f"run `python -m bench board {path.parent.name}` again"
     rows = _table(path)
     missing = [name for name in REQUIRED if name not in rows]
@@ -256,7 +256,8 @@ def _rows(path: Path, protocol: dict[str, Any]) -> pd.DataFrame:
 
 
 def _runs(folder: Path, protocol: dict[str, Any]) -> tuple[pd.DataFrame, dict[str, list[str]]]:
-    """The tested runs at their end, and the arguments of each method, found by their place among a part's columns."""
+    """Return the tested runs at their end, and the arguments of each method, found by their place among a part's
+    columns."""
     again = f"run `python -m bench board {folder.parent.name}` again"
     arguments: dict[str, list[str]] = {}
     frames, problems = [], []
@@ -284,7 +285,8 @@ def _runs(folder: Path, protocol: dict[str, Any]) -> tuple[pd.DataFrame, dict[st
 
 
 def _scores(runs: pd.DataFrame, rows: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """The score of every row's method on every split; a method that reveals nothing has one score for all epsilons."""
+    """Return the score of every row's method on every split; a method that reveals nothing has one score for all
+    epsilons."""
     runs = runs.rename(columns={metric: "score"})[[*PLACE, "trial", "score"]]
     silent = runs[runs["target_epsilon"] == 0].drop(columns="target_epsilon")
     places = rows[PLACE].drop_duplicates()
@@ -312,7 +314,7 @@ def _check_means(folder: Path, scores: pd.DataFrame, rows: pd.DataFrame) -> None
 
 
 def _tried(folder: Path, runs: pd.DataFrame, arguments: list[str]) -> pd.DataFrame:
-    """The methods and arguments of the tuning runs; of the tested runs where there are no others."""
+    """Return the methods and arguments of the tuning runs; of the tested runs where there are no others."""
     again, problems = f"run `python -m bench board {folder.name}` again", []
     frames = [
         part.select([name for name in ("algorithm", *arguments) if name in part.column_names]).to_pandas()
@@ -325,7 +327,8 @@ def _tried(folder: Path, runs: pd.DataFrame, arguments: list[str]) -> pd.DataFra
 
 
 def _chosen(runs: pd.DataFrame, tried: pd.DataFrame, arguments: list[str]) -> Chosen:
-    """The chosen settings, and the arguments that all runs share. `tried`: the tuning runs, whose arguments differ."""
+    """Return the chosen settings, and the arguments that all runs share. `tried`: the tuning runs, whose arguments
+    differ."""
     present = [name for name in arguments if not runs[name].isna().all()]
     varied = [name for name in present if name in tried and tried[name].nunique(dropna=False) > 1]
     varied += [name for name in present if name not in varied and runs[name].nunique(dropna=False) > 1]
@@ -335,5 +338,5 @@ def _chosen(runs: pd.DataFrame, tried: pd.DataFrame, arguments: list[str]) -> Ch
 
 
 def written(value: Any) -> str:
-    """A value of an argument as a reader sees it."""
+    """Return a value of an argument as a reader sees it."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)

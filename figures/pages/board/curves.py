@@ -19,7 +19,7 @@ TOUCHES = 1e-9  # from here on an end lies on the first or the last rank: means 
 
 
 def open_ends(row: Mapping[Any, float]) -> tuple[bool, bool]:
-    """Whether the interval of a mean rank is cut at the first rank, and whether it is at the last.
+    """Return whether the interval of a mean rank is cut at the first rank, and whether it is at the last.
 
     No rank lies beyond these: such an end is no bound that was found, and the interval is one-sided.
 
@@ -43,7 +43,7 @@ def bar(ax: Axes, row: Mapping[Any, float], color: str) -> None:
 
 
 def picture(ranks: pd.DataFrame, panel: str) -> bytes:
-    """A PNG file.
+    """Return a PNG file.
 
     Args:
         ranks: of `figures.pages.board.collect.Board.mean_ranks`.

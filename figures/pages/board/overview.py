@@ -19,7 +19,7 @@ COMMON = "user"  # the unit of privacy that comes first
 
 
 def overview(board: Board, ranks: dict[tuple[str, str], pd.DataFrame]) -> str:
-    """The section with the table, a part of it for each epsilon, of which a list shows one.
+    """Return the section with the table, a part of it for each epsilon, of which a list shows one.
 
     Args:
         board: what is shown.
@@ -63,7 +63,7 @@ def _alone(board: Board) -> pd.DataFrame:
 
 
 def _key() -> str:
-    """What the colours mean."""
+    """Return what the colours mean."""
     edges = alone.EDGES
     larger = [f"{low:g}–{high:g}" for low, high in pairwise(edges)] + [f"over {edges[-1]:g}"]
     shares = [f"{1 / edge:.2g}" for edge in edges]
@@ -83,12 +83,13 @@ def _key() -> str:
 
 
 def look(number: int) -> str:
-    """The class of a step of colour: worse-4 to worse-1, even, better-1 to better-4."""
+    """Return the class of a step of colour: worse-4 to worse-1, even, better-1 to better-4."""
     return f"better-{number}" if number > 0 else f"worse-{-number}" if number < 0 else "even"
 
 
 def _table(here: pd.DataFrame, panels: list[tuple[str, str]], ranks: dict, epsilon: float) -> str:
-    """The table of one epsilon: methods that learn alone first, then those of each unit of privacy by mean rank."""
+    """Return the table of one epsilon: methods that learn alone first, then those of each unit of privacy by mean
+    rank."""
     columns = {  # (task, unit, relation) -> heading, in the order of the units of privacy
         (name, *panel): f"{name}\n{metric},\n{'higher' if best == 'max' else 'lower'} is better"
         for panel in panels
@@ -121,7 +122,8 @@ def _by_rank(ranks: pd.DataFrame, epsilon: float) -> list[str]:
 
 
 def _cell(row: dict) -> Html:
-    """A score that links to its row, and its gain over learning alone; the colour is that of its error beside it."""
+    """Return a score that links to its row, and its gain over learning alone; the colour is that of its error beside
+    it."""
     mean, _, interval = tables.score(row).partition(" ")
     small, look_of = [interval], None
     if row["algorithm"] == row["alone"]:

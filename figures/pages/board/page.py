@@ -33,7 +33,7 @@ Ranks = dict[tuple[str, str], pd.DataFrame]  # of figures.pages.board.collect.Bo
 
 
 def page(board: Board, ranks: Ranks, results: Path, csv: str) -> str:
-    """The whole page: one HTML document that makes no network requests.
+    """Return the whole page: one HTML document that makes no network requests.
 
     Args:
         board: what is shown.
@@ -56,7 +56,7 @@ def page(board: Board, ranks: Ranks, results: Path, csv: str) -> str:
 
 
 def _about(board: Board) -> str:
-    """How the methods were compared, and links to what follows."""
+    """Return how the methods were compared, and links to what follows."""
     rows = board.rows()
     terms = {
         "Tasks": escape(", ".join(task.name for task in board.tasks)),
@@ -142,7 +142,7 @@ def _panel(board: Board, panel: tuple[str, str], ranks: pd.DataFrame) -> str:
 
 
 def _cell(row: dict) -> Html:
-    """A score that links to its row, with rank and gain."""
+    """Return a score that links to its row, with rank and gain."""
     mean, _, interval = tables.score(row).partition(" ")
     gain = tables.gain(row)
     words = f"gain {gain}" if gain[:1] in ("+", "-") else gain
@@ -172,7 +172,7 @@ def _rows(board: Board, results: Path, csv: str) -> str:
 
 
 def _row(row: dict, task: BoardTask, results: Path) -> dict:
-    """The cells of a row."""
+    """Return the cells of a row."""
     epsilon = row["target_epsilon"]
     cells = {
         "task": element("a", escape(task.name), href=f"#task-{task.name}"),
@@ -196,7 +196,7 @@ def _row(row: dict, task: BoardTask, results: Path) -> dict:
 
 
 def _settings(row: dict, chosen: Chosen, results: Path) -> Html:
-    """The settings of each split and the commands of a row, folded."""
+    """Return the settings of each split and the commands of a row, folded."""
     here = tables.chosen_at(chosen, row).set_index("trial")
     splits = "".join(element("th", escape(str(trial)), scope="col") for trial in here.index)
     lines = [

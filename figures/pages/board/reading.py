@@ -29,7 +29,8 @@ FIRST_TABLE = (
 
 
 def protected(panel: tuple[str, str], board: Board) -> str:
-    """What the tables of a unit of privacy protect against whom, and at which delta on each task, in a sentence."""
+    """Return what the tables of a unit of privacy protect against whom, and at which delta on each task, in a
+    sentence."""
     unit, _ = panel
     deltas = ", ".join(f"{task.protocol['delta']:.2g} on {task.name}" for task in board.tasks if panel in task.panels)
     against = f", against {AGAINST[unit]}" if unit in AGAINST else ""

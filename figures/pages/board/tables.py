@@ -27,22 +27,22 @@ OUTCOMES = {  # of a row, against the best baseline
 
 
 def epsilon_words(epsilon: float) -> str:
-    """An epsilon as a reader sees it."""
+    """Return an epsilon as a reader sees it."""
     return "every private ε" if epsilon == EVERY else "no noise" if math.isinf(epsilon) else f"ε = {epsilon:g}"
 
 
 def panel_words(panel: tuple[str, str]) -> str:
-    """A statement of privacy: "One user, add-or-remove one"."""
+    """Return a statement of privacy: "One user, add-or-remove one"."""
     return f"One {panel[0]}, {panel[1]}"
 
 
 def title(row: dict) -> str:
-    """A method as a reader sees it."""
+    """Return a method as a reader sees it."""
     return f"{row['algorithm']} (not private)" if row["not_private"] else row["algorithm"]
 
 
 def outcome(row: dict) -> str:
-    """The outcome of a row against the best baseline, a key of OUTCOMES."""
+    """Return the outcome of a row against the best baseline, a key of OUTCOMES."""
     if not np.isfinite(row["rank"]):
         return "diverged"
     if row["algorithm"] == row["best_baseline"]:
@@ -51,28 +51,29 @@ def outcome(row: dict) -> str:
 
 
 def place(row: dict) -> str:
-    """The id of a row on the page."""
+    """Return the id of a row on the page."""
     parts = (row["name"], *(row[name] for name in PANEL), row["algorithm"], f"{row['target_epsilon']:g}")
     return "/".join(parts).replace(" ", "_")
 
 
 def link(row: dict) -> str:
-    """The address of a row within the page."""
+    """Return the address of a row within the page."""
     return f"#{quote(place(row))}"
 
 
 def score(row: dict) -> str:
-    """A score with its interval."""
+    """Return a score with its interval."""
     return tables.with_interval(row["score"], row["low"], row["high"], tables.digits_for(row["metric"]), row["metric"])
 
 
 def rank(row: dict) -> str:
-    """A rank, with an asterisk where the difference to the best baseline is significant."""
+    """Return a rank, with an asterisk where the difference to the best baseline is significant."""
     return tables.number(row["rank"], ".0f", "no rank") + ("*" if row["decided"] else "")
 
 
 def gain(row: dict) -> str:
-    """The gain over the best baseline with its interval; "best baseline" for that row itself, empty if unknown."""
+    """Return the gain over the best baseline with its interval; "best baseline" for that row itself, empty if
+    unknown."""
     if row["algorithm"] == row["best_baseline"]:
         return "best baseline"
     if not np.isfinite(row["gain"]):
@@ -84,7 +85,7 @@ def gain(row: dict) -> str:
 
 
 def mean_rank(row: dict) -> str:
-    """A mean rank with its interval, and the number of tasks where it is not over all."""
+    """Return a mean rank with its interval, and the number of tasks where it is not over all."""
     few = "" if row["tasks"] == row["of"] else f", {row['tasks']} of {row['of']} tasks"
     return tables.with_interval(row["mean_rank"], row["low"], row["high"], ".2f") + few
 
@@ -104,7 +105,7 @@ def methods_by_task(
     cell: Callable[[dict], str],
     number: Callable[[float, str], str] = lambda _, text: text,
 ) -> pd.DataFrame:
-    """The table of one unit of privacy at one epsilon: methods, the best mean rank first, by task.
+    """Return the table of one unit of privacy at one epsilon: methods, the best mean rank first, by task.
 
     Args:
         rows: of `Board.rows`, of that unit.
@@ -134,12 +135,12 @@ def methods_by_task(
 
 
 def plain(row: dict) -> str:
-    """A row in one line: score with interval, and rank in brackets."""
+    """Return a row in one line: score with interval, and rank in brackets."""
     return f"{score(row)} ({rank(row)})"
 
 
 def protocol_of(task: BoardTask) -> dict[str, str]:
-    """The protocol that a task was run by, in words."""
+    """Return the protocol that a task was run by, in words."""
     stated, first = task.protocol, task.rows.iloc[0]
     direction = "larger" if task.sign > 0 else "smaller"
     return {
@@ -158,7 +159,7 @@ def protocol_of(task: BoardTask) -> dict[str, str]:
 
 
 def all_rows(board: Board) -> pd.DataFrame:
-    """Every row of the board as numbers, with the protocol and the settings that were chosen."""
+    """Return every row of the board as numbers, with the protocol and the settings that were chosen."""
     protocols = {task.name: task.protocol for task in board.tasks}
     methods = {(task.name, method): chosen for task in board.tasks for method, chosen in task.chosen.items()}
     rows = board.rows()
@@ -173,12 +174,12 @@ def all_rows(board: Board) -> pd.DataFrame:
 
 
 def chosen_at(chosen, row: dict) -> pd.DataFrame:
-    """The chosen settings of a row: one row per split, "trial" and a column for each argument."""
+    """Return the chosen settings of a row: one row per split, "trial" and a column for each argument."""
     epsilon = 0.0 if row["reveals_nothing"] else row["target_epsilon"]
     return chosen.tuned[chosen.tuned["target_epsilon"] == epsilon].drop(columns="target_epsilon")
 
 
 def chosen_words(chosen, row: dict) -> str:
-    """The chosen settings of a row, "step_size = 0.1, 0.2": a value for each split."""
+    """Return the chosen settings of a row, "step_size = 0.1, 0.2": a value for each split."""
     here = chosen_at(chosen, row)
     return "; ".join(f"{name} = {', '.join(map(str, here[name]))}" for name in here.columns.drop("trial"))

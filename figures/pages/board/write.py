@@ -64,7 +64,7 @@ def _printed(board: Board, ranks: Ranks) -> list[tuple[tuple[str, str], str, pd.
 
 
 def markdown(board: Board, ranks: Ranks, results: Path) -> str:
-    """The tables of the board in Markdown, with the protocol and how to read them."""
+    """Return the tables of the board in Markdown, with the protocol and how to read them."""
     parts = ["# The board\n", f"Made by `{command('board', results)}` and `python -m figures board`.\n"]
     for panel, heading, table in _printed(board, ranks):
         parts += [f"## {heading}\n", f"{protected(panel, board)}\n", printing.markdown(table)]
@@ -75,7 +75,7 @@ def markdown(board: Board, ranks: Ranks, results: Path) -> str:
 
 
 def latex(board: Board, ranks: Ranks) -> str:
-    """The tables in LaTeX, with the rules of the package booktabs; a comment before each says what it is."""
+    """Return the tables in LaTeX, with the rules of the package booktabs; a comment before each says what it is."""
     parts = (
         f"% {heading.replace('ε', 'epsilon')}\n{printing.latex(table)}" for _, heading, table in _printed(board, ranks)
     )

@@ -163,7 +163,7 @@ class Place:
         self._facts: dict[tuple[str, ...], Facts] = {}
 
     def folder(self, *sweeps: str) -> Path | None:
-        """The folder of the scale with runs of one of these sweeps, None where nothing was run.
+        """Return the folder of the scale with runs of one of these sweeps, None where nothing was run.
 
         Without sweeps, as for a table of formulas, the first folder that exists.
         """
@@ -172,13 +172,13 @@ class Place:
         return first_with(self.folders, sweeps)
 
     def runs(self, folder: Path, *sweeps: str) -> pd.DataFrame:
-        """All runs of sweeps at the scale of a folder; an empty table without sweeps."""
+        """Return all runs of sweeps at the scale of a folder; an empty table without sweeps."""
         if sweeps not in self._whole:
             self._whole[sweeps] = read(folder, sweeps) if sweeps else pd.DataFrame()
         return self._whole[sweeps]
 
     def facts(self, *sweeps: str) -> Facts | None:
-        """The facts of the runs of sweeps; None where there are none."""
+        """Return the facts of the runs of sweeps; None where there are none."""
         folder = self.folder(*sweeps) if sweeps else None
         if folder is None:
             return None
@@ -248,12 +248,12 @@ def _section(name: str, main: Place, here: Place | None) -> Section:
 
 
 def _decides(folder: Path | None) -> bool:
-    """Whether runs in a folder decide claims: those of scale smoke do not."""
+    """Return whether runs in a folder decide claims: those of scale smoke do not."""
     return folder is not None and folder.name != "smoke"
 
 
 def _verdicts(name: str, place: Place) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The verdicts of a paper and its deviations: as they were written beside these runs, or judged now."""
+    """Return the verdicts of a paper and its deviations: as they were written beside these runs, or judged now."""
     sweeps = dict.fromkeys(sweep for claim in PAPERS[name].claims for sweep in claim.sweeps)
     folders = {sweep: folder for sweep in sweeps if (folder := place.folder(sweep))}
     for folder in dict.fromkeys(folders.values()):
@@ -267,7 +267,7 @@ def _verdicts(name: str, place: Place) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def _exhibit(name: str, figure: Figure, main: Place, here: Place | None) -> Exhibit:
-    """A figure from both places; redrawn where it is missing or was drawn from other runs."""
+    """Return a figure from both places; redrawn where it is missing or was drawn from other runs."""
     first = drawn(name, figure, main)
     second = drawn(name, figure, here) if here and figure.sweeps else None
     missing = first if isinstance(first, str) and not isinstance(second, Drawn) else ""
@@ -284,7 +284,7 @@ def _exhibit(name: str, figure: Figure, main: Place, here: Place | None) -> Exhi
 
 
 def drawn(name: str, figure: Figure, place: Place) -> Drawn | str:
-    """A figure as drawn from the runs of a place, or why there is none."""
+    """Return a figure as drawn from the runs of a place, or why there is none."""
     folder = place.folder(*figure.sweeps)
     if folder is None:
         nearest = place.folder() or place.folders[0]
@@ -308,20 +308,20 @@ def drawn(name: str, figure: Figure, place: Place) -> Drawn | str:
 
 
 def _draws(name: str, folder: Path) -> str:
-    """The command that draws a figure from the folder of a scale, with the options that are not its defaults."""
+    """Return the command that draws a figure from the folder of a scale, with the options that are not its defaults."""
     options = {"--scale": (folder.name, None), "--results": (folder.parent, Path("results"))}
     written = [f" {option} {value}" for option, (value, default) in options.items() if value != default]
     return f"python -m figures {name}{''.join(written)}"
 
 
 def _current(path: Path, folder: Path, figure: Figure) -> bool:
-    """Whether the picture and its numbers exist and were drawn from these runs."""
+    """Return whether the picture and its numbers exist and were drawn from these runs."""
     complete = path.is_file() and path.with_suffix(".csv").is_file()
     return complete and is_whole(path) and recorded(path.parent).get(path.stem) == digest(folder, figure)
 
 
 def _drawn_now(name: str, figure: Figure, table: pd.DataFrame) -> dict:
-    """The picture and its files, drawn in a temporary folder."""
+    """Return the picture and its files, drawn in a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         save_picture(figure.picture(table), table, place, name, figure.alt)
@@ -335,7 +335,7 @@ def _drawn_now(name: str, figure: Figure, table: pd.DataFrame) -> dict:
 
 
 def ranked(results: Path) -> Ranked | None:
-    """The board as `python -m figures board` wrote it; None where it has not.
+    """Return the board as `python -m figures board` wrote it; None where it has not.
 
     Raises:
         InputError: where its table cannot be read.
@@ -355,7 +355,7 @@ def ranked(results: Path) -> Ranked | None:
 
 
 def compared(folder: Path) -> list[Compared]:
-    """The comparisons in a folder, by name."""
+    """Return the comparisons in a folder, by name."""
     comparisons = []
     for path in sorted(folder.glob("*/comparison.csv")):
         try:

@@ -21,7 +21,7 @@ def document(
     programs: Sequence[tuple[str, str]] = (),
     images: str = EMBEDDED,
 ) -> str:
-    """An HTML document.
+    """Return an HTML document.
 
     Args:
         title: of the window.

@@ -44,12 +44,12 @@ NOTE = (
 
 
 def file(paper: str) -> str:
-    """The page's path in the folder of the report."""
+    """Return the page's path in the folder of the report."""
     return f"claims/{paper}.html"
 
 
 def page(section: Section, index: str) -> str:
-    """An HTML document. `index`: the address of the page of all papers."""
+    """Return an HTML document. `index`: the address of the page of all papers."""
     paper, verdicts = PAPERS[section.name], section.verdicts
     cells = pd.DataFrame(
         {

@@ -37,7 +37,7 @@ class Facts:
 
 
 def facts_of(runs: pd.DataFrame) -> Facts:
-    """The facts of a table of runs; facts whose column is missing are empty."""
+    """Return the facts of a table of runs; facts whose column is missing are empty."""
     single = runs.drop_duplicates(RUN)
     made = single.drop_duplicates([name for name in RUN if name != "sweep"])  # two sweeps can share runs by a copy
     # A program is compiled once for many runs, and each of them records the time.

@@ -9,22 +9,22 @@ CLAIMS = "claims/claims.csv"
 
 
 def figure(folder: str, name: str, ending: str = "png") -> str:
-    """The file of a figure. `folder`: MAIN or HERE."""
+    """Return the file of a figure. `folder`: MAIN or HERE."""
     return f"{folder}/{name}.{ending}"
 
 
 def deviations(paper: str) -> str:
-    """The file with the deviations of a paper's curves from the published ones."""
+    """Return the file with the deviations of a paper's curves from the published ones."""
     return f"claims/claims_{paper}_deviations.csv"
 
 
 def in_comparison(name: str, file: str) -> str:
-    """A file of a comparison, its tables and picture.png."""
+    """Return a file of a comparison, its tables and picture.png."""
     return f"compare/{name}_{file}"
 
 
 def files_of(report: Report, index: str) -> dict[str, bytes]:
-    """All files, by their path in the folder.
+    """Return all files, by their path in the folder.
 
     Args:
         report: what is shown.

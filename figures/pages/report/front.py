@@ -21,7 +21,7 @@ SHOWN = 6  # methods of a unit of privacy; the page of the board has all
 
 
 def header(report: Report) -> str:
-    """What the suite is, what all verdicts together are, and where the numbers come from."""
+    """Return what the suite is, what all verdicts together are, and where the numbers come from."""
     units = list(dict.fromkeys(paper.protects for paper in PAPERS.values()))
     protected = f"{', '.join(units[:-1])}, or {units[-1]}" if units[1:] else units[0]
     claims = report.claims
@@ -40,7 +40,7 @@ def header(report: Report) -> str:
 
 
 def _origin(facts: Sequence[Facts | None]) -> dict[str, str]:
-    """The number of runs, the date and commit of the newest, and how many commits there are."""
+    """Return the number of runs, the date and commit of the newest, and how many commits there are."""
     found = [one for one in facts if one]
     newest = max((one.newest for one in found), default="")
     latest = sorted({commit for one in found if one.newest == newest for commit in one.newest_commits})
@@ -54,7 +54,7 @@ def _origin(facts: Sequence[Facts | None]) -> dict[str, str]:
 
 
 def run_here(report: Report) -> str:
-    """What was run here beside the committed results, in a paragraph; empty where nothing was."""
+    """Return what was run here beside the committed results, in a paragraph; empty where nothing was."""
     if not report.here:
         return ""
     facts = [paper.of_here for paper in report.papers if paper.of_here]
@@ -74,18 +74,19 @@ def run_here(report: Report) -> str:
 
 
 def decided_here(report: Report) -> bool:
-    """Whether the runs of here decide any claim."""
+    """Return whether the runs of here decide any claim."""
     return bool((~report.claims["here"].isin(["", NOT_RUN])).any())
 
 
 def cards(report: Report, folder: str) -> str:
-    """The papers that are reproduced in full, each with what was found and a picture from the folder of files."""
+    """Return the papers that are reproduced in full, each with what was found and a picture from the folder of
+    files."""
     full = [paper for paper in report.papers if PAPERS[paper.name].in_full]
     return element("div", *(_card(paper, folder) for paper in full), class_="cards") if full else ""
 
 
 def others(report: Report) -> str:
-    """The papers of which a part is reproduced, in a line or two each."""
+    """Return the papers of which a part is reproduced, in a line or two each."""
     items = [_brief(paper) for paper in report.papers if not PAPERS[paper.name].in_full]
     if not items:
         return ""
@@ -115,7 +116,7 @@ def _brief(section: Section) -> str:
 
 
 def tally(section: Section) -> str:
-    """The verdicts on a paper's own claims: a bar, and in words, with those of our further claims."""
+    """Return the verdicts on a paper's own claims: a bar, and in words, with those of our further claims."""
     verdicts = section.verdicts
     decided = verdicts.loc[verdicts["whose"] != OURS, "verdict"].map(evidence.LOOKS).value_counts()
     bar = "".join(
@@ -132,7 +133,7 @@ def tally(section: Section) -> str:
 
 
 def board(ranked: Ranked | None, folder: str) -> str:
-    """The mean rank of methods by task, for each unit of privacy; empty where there is no board."""
+    """Return the mean rank of methods by task, for each unit of privacy; empty where there is no board."""
     if ranked is None:
         return ""
     private = ranked.rows[np.isfinite(ranked.rows["target_epsilon"])]
@@ -154,7 +155,7 @@ def board(ranked: Ranked | None, folder: str) -> str:
 
 
 def _unit(words: str, rows: pd.DataFrame) -> str:
-    """The best methods of one unit of privacy by task."""
+    """Return the best methods of one unit of privacy by task."""
     ran = rows.groupby(["task", "target_epsilon"])["rank"].transform("count")
     ranks = rows.assign(rank=rows["rank"].fillna(ran + 1)).groupby(["algorithm", "task"])["rank"].mean().unstack()
     order = pd.DataFrame({"mean": ranks.mean(axis=1), "tasks": -ranks.notna().sum(axis=1)})

@@ -41,7 +41,8 @@ def missing(look: str) -> Html:
 
 
 def element(name: str, *inner: str, **attributes: str | bool | None) -> Html:
-    """An element with its content, which is already HTML; attributes are escaped, and omitted where they are None.
+    """Return an element with its content, which is already HTML; attributes are escaped, and omitted where they are
+    None.
 
     Attributes that are Python keywords or have a hyphen are written with an underscore: class_, aria_sort.
     """
@@ -56,12 +57,12 @@ def element(name: str, *inner: str, **attributes: str | bool | None) -> Html:
 
 
 def image(source: str, width: int, height: int, alt: str) -> str:
-    """A picture at an address, which can be one of data."""
+    """Return a picture at an address, which can be one of data."""
     return f'<img src="{escape(source)}" alt="{escape(alt)}" width="{width}" height="{height}" loading="lazy">'
 
 
 def zoom(content: bytes, alt: str, label: str) -> str:
-    """A PNG picture with a palette, embedded in the page, that a click enlarges.
+    """Return a PNG picture with a palette, embedded in the page, that a click enlarges.
 
     label: of the button, for screen readers.
     """
@@ -70,7 +71,7 @@ def zoom(content: bytes, alt: str, label: str) -> str:
 
 
 def zoom_at(source: str, width: int, height: int, alt: str, label: str) -> str:
-    """A picture at an address that a click enlarges."""
+    """Return a picture at an address that a click enlarges."""
     return element("button", image(source, width, height, alt), class_="zoom", type="button", aria_label=label)
 
 
@@ -80,35 +81,35 @@ def folded(words: str, *inner: str, **attributes: str) -> Html:
 
 
 def select(words: str, column: str, values: Mapping[str, str], *, every: str | None = "all") -> str:
-    """A list that filters by a column. `every`: the choice that filters nothing; None leaves it out."""
+    """Return a list that filters by a column. `every`: the choice that filters nothing; None leaves it out."""
     options = [element("option", escape(label), value=value) for value, label in values.items()]
     first = [] if every is None else [element("option", escape(every), value="")]
     return element("label", f"{escape(words)} ", element("select", *first, *options, data_filters=column))
 
 
 def data_uri(content: bytes, kind: str) -> str:
-    """The content as a data address, which needs no request."""
+    """Return the content as a data address, which needs no request."""
     return f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
 
 
 def download(text: str, name: str) -> str:
-    """A link that saves a text which is embedded in the page."""
+    """Return a link that saves a text which is embedded in the page."""
     address = data_uri(text.encode(), "text/csv;charset=utf-8")
     return element("a", escape(name), href=address, download=name)
 
 
 def file_link(address: str, words: str) -> str:
-    """A link that saves a file beside the page."""
+    """Return a link that saves a file beside the page."""
     return element("a", escape(words), href=address, download=address.rpartition("/")[2])
 
 
 def prose(text: str) -> str:
-    """A text with names of the program between backticks."""
+    """Return a text with names of the program between backticks."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def formula(text: str) -> str:
-    """A text with mathematics between dollar signs, in the subset of LaTeX that the tables use."""
+    """Return a text with mathematics between dollar signs, in the subset of LaTeX that the tables use."""
     parts = text.split("$")
     if len(parts) % 2 == 0:
         return escape(text)
@@ -137,7 +138,7 @@ def table(
     classes: Mapping[str, str] = MappingProxyType({}),
     **attributes: str,
 ) -> str:
-    """A table with a button in each heading that sorts by it.
+    """Return a table with a button in each heading that sorts by it.
 
     Args:
         cells: the content, text or Html; numbers are sorted as numbers, and so is text that begins with one.
@@ -169,7 +170,7 @@ def table(
 
 
 def _cell(value, look: Mapping[str, str], classes: Mapping[str, str]) -> str:
-    """A cell, with the number that it is sorted by."""
+    """Return a cell, with the number that it is sorted by."""
     if isinstance(value, (int, float, np.number)):
         whole = abs(value) >= 1000 or float(value).is_integer()
         digits = "" if np.isnan(value) else format(value, ",.0f" if whole else ".4g")
@@ -186,5 +187,5 @@ def _cell(value, look: Mapping[str, str], classes: Mapping[str, str]) -> str:
 
 
 def _for_browsers(number: float) -> str:
-    """A number as JavaScript reads it."""
+    """Return a number as JavaScript reads it."""
     return str(number).replace("inf", "Infinity")

@@ -20,7 +20,7 @@ LONGEST = 100  # rows of a table on the page; longer ones are files
 
 
 def page(report: Report, folder: str) -> str:
-    """The whole page: one HTML document that makes no network requests.
+    """Return the whole page: one HTML document that makes no network requests.
 
     Args:
         report: what is shown.
@@ -53,7 +53,7 @@ def _header(report: Report) -> str:
 
 
 def _contents(report: Report) -> str:
-    """The papers and their figures, each a link."""
+    """Return the papers and their figures, each a link."""
     papers = []
     for section in report.papers:
         cited = PAPERS[section.name].cited
@@ -67,7 +67,7 @@ def _contents(report: Report) -> str:
 
 
 def _short(title: str, cited: str) -> str:
-    """The title of a figure, without the paper that it is listed under."""
+    """Return the title of a figure, without the paper that it is listed under."""
     short = title.rstrip(".").removeprefix(f"{cited}, ")
     return short[:1].upper() + short[1:]
 
@@ -109,7 +109,7 @@ def _deviations(section: Section, folder: str) -> str:
 
 
 def _figure(exhibit: Exhibit, report: Report, folder: str) -> str:
-    """A figure of the place that is shown first, and below it, folded, that of the runs of here."""
+    """Return a figure of the place that is shown first, and below it, folded, that of the runs of here."""
     parts: list[str] = [element("h3", escape(exhibit.title))]
     caption = element("p", html.prose(exhibit.caption)) if exhibit.caption else ""
     if exhibit.main:
@@ -135,7 +135,7 @@ def _shown(exhibit: Exhibit, drawn: Drawn, folder: str) -> str:
 
 
 def _behind(exhibit: Exhibit, drawn: Drawn, folder: str) -> str:
-    """The files of a figure, our numbers beside the published ones and, folded, where it comes from."""
+    """Return the files of a figure, our numbers beside the published ones and, folded, where it comes from."""
     links = [html.file_link(f"{folder}/{exhibit.name}.{ending}", f"{exhibit.name}.{ending}") for ending in drawn.files]
     parts = [element("p", "Numbers: ", ", ".join(links))]
     beside = drawn.beside
@@ -167,7 +167,7 @@ def _provenance(facts: Facts) -> dict[str, str]:
 
 
 def _claims(report: Report, folder: str) -> str:
-    """All claims with their verdicts; the numbers behind them are on the pages of the papers' claims."""
+    """Return all claims with their verdicts; the numbers behind them are on the pages of the papers' claims."""
     claims, cited = report.claims, {paper.name: PAPERS[paper.name].cited for paper in report.papers}
     cells = pd.DataFrame(
         {
@@ -221,7 +221,7 @@ def _long(texts: pd.Series) -> pd.Series:
 
 
 def _here(report: Report) -> str:
-    """What was run here of each paper; empty where nothing was beside the runs that are shown first."""
+    """Return what was run here of each paper; empty where nothing was beside the runs that are shown first."""
     if not report.here:
         return ""
     rows = []
@@ -243,7 +243,7 @@ def _here(report: Report) -> str:
 
 
 def _verdicts_here(paper: Section) -> str:
-    """How many verdicts of the runs of here agree with those that are shown first, and which do not."""
+    """Return how many verdicts of the runs of here agree with those that are shown first, and which do not."""
     both = paper.verdicts[~paper.verdicts["here"].isin(["", NOT_RUN, ERROR])]
     same = int((both["here"] == both["verdict"]).sum())
     return f"{same} of {len(both)} as committed" if len(both) else "none decided"

@@ -9,7 +9,7 @@ COLORS = 128  # more than a figure has, apart from the shades at the edges of le
 
 
 def is_whole(path: Path) -> bool:
-    """Whether a file is a picture that can be read to its end."""
+    """Return whether a file is a picture that can be read to its end."""
     try:
         with Image.open(path) as picture:
             picture.load()
@@ -25,7 +25,8 @@ def size(png: bytes) -> tuple[int, int]:
 
 
 def small(png: bytes) -> tuple[bytes, int, int]:
-    """The same picture as a PNG file with a palette, or as it was where that is smaller; width and height in pixels."""
+    """Return the same picture as a PNG file with a palette, or as it was where that is smaller; width and height in
+    pixels."""
     with Image.open(io.BytesIO(png)) as picture:
         plain = Image.new("RGB", picture.size, "white")
         plain.paste(picture, mask=picture.getchannel("A") if picture.mode == "RGBA" else None)

@@ -52,7 +52,7 @@ def write(results: Path, scale: str | None, out: Path | None, repository: Path |
 
 
 def digest(files: Mapping[str, bytes]) -> str:
-    """The digest of files by their path and content."""
+    """Return the digest of files by their path and content."""
     whole = hashlib.blake2b(digest_size=8)
     for path in sorted(files):
         whole.update(f"{path} {hashlib.blake2b(files[path]).hexdigest()}\n".encode())
