@@ -15,6 +15,7 @@ from bench.errors import InputError
 from figures import FIGURES, PAPERS
 from figures.claims import judged
 from figures.docs import commands_part, outdated, verdicts, written_anew
+from figures.prose import PERF
 from figures.shared.runs import runs_of
 
 ROOT = Path(__file__).parents[2]
@@ -58,11 +59,12 @@ def test_the_committed_results_give_the_committed_verdicts(name, tmp_path):
 @pytest.fixture
 def folder(tmp_path):
     """A copy of the committed verdicts and numbers, beside the committed runs."""
+    copy = tmp_path / FOLDER.parent.name / FOLDER.name
+    copy.mkdir(parents=True)
     for path in FOLDER.parent.iterdir():
         if path != FOLDER:
-            (tmp_path / path.name).symlink_to(path)
-    copy = tmp_path / FOLDER.name
-    copy.mkdir()
+            (copy.parent / path.name).symlink_to(path)
+    (tmp_path / PERF).symlink_to(FOLDER.parents[1] / PERF)
     for path in FOLDER.glob("*.csv"):
         shutil.copy(path, copy)
     return copy

@@ -67,18 +67,20 @@ def test_a_number_that_cannot_be_computed_is_named(words, said, folder):
 
 
 def test_a_number_that_changes_makes_its_page_outdated(tmp_path):
-    laptop = ROOT / "results" / "laptop"
+    laptop, here = ROOT / "results" / "laptop", tmp_path / "laptop"
+    here.mkdir()
+    (tmp_path / "perf.json").symlink_to(ROOT / "results" / "perf.json")
     for path in laptop.iterdir():
-        (tmp_path / path.name).symlink_to(path)
-    (tmp_path / "figures").unlink()
-    (tmp_path / "figures").mkdir()
+        (here / path.name).symlink_to(path)
+    (here / "figures").unlink()
+    (here / "figures").mkdir()
     for path in (laptop / "figures").glob("*.csv"):
-        (tmp_path / "figures" / path.name).symlink_to(path)
-    overlap = tmp_path / "figures" / "pfl_overlap.csv"
+        (here / "figures" / path.name).symlink_to(path)
+    overlap = here / "figures" / "pfl_overlap.csv"
     table = pd.read_csv(overlap)
     overlap.unlink()
     table.assign(mean=2 * table["mean"]).to_csv(overlap, index=False)
-    assert {page.name for page in outdated(ROOT, tmp_path / "figures")} == {"index.md", "is-your-dp-right.md", "pfl.md"}
+    assert {page.name for page in outdated(ROOT, here / "figures")} == {"index.md", "is-your-dp-right.md", "pfl.md"}
 
 
 def test_the_papers_pages_have_such_numbers():

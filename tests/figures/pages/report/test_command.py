@@ -10,7 +10,7 @@ from made_up_runs import digit_runs
 from made_up_runs import write as write_runs
 
 from figures import FIGURES, PAPERS
-from figures.claims import check, judged_from, recall
+from figures.claims import check, findings, judged_from, recall
 from figures.pages.report.write import write
 from figures.shared.drawn import JUDGED, RECORD, record
 from figures.shared.runs import read
@@ -190,11 +190,12 @@ def test_verdicts_are_taken_as_written_only_where_they_are_of_these_runs(tmp_pat
         return "is judged for the report" in capsys.readouterr().err
 
     assert judged_anew()
-    table = check("ppsgd", {"ppsgd_digits": read(tmp_path / "laptop", ["ppsgd_digits"])}, folder)
+    found = findings("ppsgd", {"ppsgd_digits": read(tmp_path / "laptop", ["ppsgd_digits"])})
+    check("ppsgd", found, folder)
     places = {"ppsgd_digits": tmp_path / "laptop"}
     record(folder, "ppsgd", judged_from("ppsgd", places), JUDGED)
     assert not judged_anew()
-    assert list(recall("ppsgd", places, folder)[0]["verdict"]) == list(table["verdict"])
+    assert list(recall("ppsgd", places, folder)[0]["verdict"]) == list(found.verdicts["verdict"])
     keep(monkeypatch, [name], [paper._replace(claims=[claims[0]._replace(how="otherwise"), claims[1]])])
     assert judged_anew()
     keep(monkeypatch, [name], [paper])
