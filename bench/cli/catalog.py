@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from bench.data.fetch import retrieval
 from bench.data.fetch.sources import DATASETS
 from bench.data.files import DataFiles
-from bench.errors import SUITE, InputError
+from bench.errors import InputError
+from bench.execution.source import code
 from bench.files import cache_folder, recall, remember
 
 if TYPE_CHECKING:
@@ -46,22 +47,19 @@ def _where(name: str, data_files: DataFiles) -> str:
 
 def _from_code() -> dict[str, list[dict[str, Any]]]:
     """Return the kinds that follow from the code, from the cache where the code has not changed."""
-    path, code = cache_folder("catalog") / "catalog.json", _digest()
+    path, digest = cache_folder("catalog") / "catalog.json", _digest()
     match recall(path):
-        case {"code": str(known), "found": found} if known == code:
+        case {"code": str(known), "found": found} if known == digest:
             return found
     found = _gathered()
-    remember(path, {"code": code, "found": found})
+    remember(path, {"code": digest, "found": found})
     return found
 
 
 def _digest() -> str:
     """Return a digest of all modules of the suite, and of the settings of Python that decide whether docstrings are
     kept."""
-    whole = hashlib.sha256(str((sys.version_info[:2], sys.flags.optimize)).encode())
-    for path in sorted(SUITE.rglob("*.py")):
-        whole.update(f"{path.relative_to(SUITE)}\n".encode() + path.read_bytes())
-    return whole.hexdigest()
+    return hashlib.sha256(str((sys.version_info[:2], sys.flags.optimize, code())).encode()).hexdigest()
 
 
 def _gathered() -> dict[str, list[dict[str, Any]]]:

@@ -15,16 +15,16 @@ from typing import Any
 import cloudpickle
 import jax
 
-from bench.errors import InputError
+from bench.errors import SUITE, InputError
 from bench.execution import resources
 from bench.execution.executor import WorkerDied
 from bench.execution.shared import Sender, Wire
-from bench.execution.source import PACKAGE, code
+from bench.execution.source import code
 from bench.execution.steps import Report
 from bench.execution.unit import Outcome, Unit
 from bench.execution.worker import Settings
 
-ROOT = PACKAGE.parent
+ROOT = SUITE.parent
 PASSED_ON = (
     "jax_compilation_cache_dir",
     "jax_persistent_cache_min_compile_time_secs",

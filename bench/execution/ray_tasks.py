@@ -5,11 +5,10 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
-from bench.errors import InputError
+from bench.errors import SUITE, InputError
 from bench.execution.executor import WorkerDied
 from bench.execution.processes import ROOT, settings
 from bench.execution.shared import Sender, Wire
-from bench.execution.source import PACKAGE
 from bench.execution.steps import Compiled, Report, Trained
 from bench.execution.unit import Outcome, Unit
 from bench.execution.worker import Settings
@@ -61,7 +60,7 @@ class RayTasks:
         if self._ours:
             here = address == "ray" and "RAY_ADDRESS" not in os.environ
             # A cluster elsewhere gets the source of the suite; the packages that it imports must be installed there.
-            source = {"env_vars": {"PYTHONPATH": str(ROOT)}} if here else {"py_modules": [str(PACKAGE)]}
+            source = {"env_vars": {"PYTHONPATH": str(ROOT)}} if here else {"py_modules": [str(SUITE)]}
             try:
                 ray.init(address=None if address == "ray" else address, runtime_env=source, log_to_driver=False)
             except (ConnectionError, RuntimeError, ValueError) as error:

@@ -20,7 +20,7 @@ import jax
 import numpy as np
 
 from bench.data.task import Task
-from bench.execution.source import PACKAGE
+from bench.errors import SUITE
 from bench.execution.unit import Unit
 from bench.sweeps.points import Point
 
@@ -141,6 +141,6 @@ def packed(value: Any) -> bytes:
 @cache  # asked for each of some 2,000 modules whenever something is sent
 def _of_the_user(file: str) -> bool:
     path = Path(file).resolve()
-    elsewhere = (PACKAGE, *map(Path, {sys.prefix, sys.base_prefix, sys.exec_prefix}))
+    elsewhere = (SUITE, *map(Path, {sys.prefix, sys.base_prefix, sys.exec_prefix}))
     installed = {"site-packages", "dist-packages"} & set(path.parts)
     return not installed and not any(path.is_relative_to(folder) for folder in elsewhere)
