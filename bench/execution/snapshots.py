@@ -56,10 +56,10 @@ class Snapshots:
 
     Args:
         data: the arrays of the task.
-        asked: all else that determines the numbers, as text.
+        asked: all else that determines the numbers, of which `repr` tells.
     """
 
-    def __init__(self, data: Sequence[Any], asked: str):
+    def __init__(self, data: Sequence[Any], asked: Any):
         self.data, self.asked = data, asked
         self.began = self.last = time.monotonic()
         self.before_s = 0.0  # of training, before this process had the unit
@@ -107,9 +107,11 @@ class Snapshots:
             metrics: of all evaluations so far.
         """
         now = time.monotonic()
-        size = sum(part.nbytes for leaf in jax.tree.leaves(state) for part in _shards(leaf))
-        wait_s = max(LEAST_S, size / BYTES_PER_SECOND / SHARE)
-        if not _as_the_first_says(now - self.last >= wait_s and size < 0.2 * memory.available()):
+        waited, size = now - self.last, 0
+        if due := waited >= LEAST_S:  # else a short round would wait for the size
+            size = sum(part.nbytes for leaf in jax.tree.leaves(state) for part in _shards(leaf))
+            due = waited >= size / BYTES_PER_SECOND / SHARE and size < 0.2 * memory.available()
+        if not _as_the_first_says(due):
             return
         content = Snapshot(evaluations, self.before_s + now - self.began, parts_of(state), list(metrics))
         with contextlib.suppress(OSError, MemoryError):

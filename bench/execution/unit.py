@@ -121,7 +121,7 @@ class Trainer:
         hypers = {name: np.array([point.traced[name] for point in points]) for name in first.traced}
         watch = _Watch(report, len(points) * len(runs), began if known != {*self.fitted} else None)
         asked = [(point.id, point.traced) for point in points], first.num_rounds, first.eval_every
-        snapshots = Snapshots(jax.tree.leaves(task), repr((task.name, *asked, runs, fitted.chunk, self.devices)))
+        snapshots = Snapshots(jax.tree.leaves(task), (task.name, *asked, runs, fitted.chunk, self.devices))
         if kept := snapshots.load():
             rounds = kept.evaluations * first.eval_every
             runs_said = f"{len(points)} points x {len(runs)} seeds" if len(points) * len(runs) > 1 else "a run"

@@ -208,8 +208,9 @@ def report(names: Sequence[str], data_files: DataFiles, console: Console) -> dic
             for done in [worker.submit(_prepare, given) for worker in workers]:
                 done.result()
             found[name] = {}
-            for place, taking_part in {one: workers[:1], several: workers}.items():
-                rates = _measured(taking_part, given)
+            taking_part = {one: workers[:1], several: workers} if len(workers) > 1 else {one: workers}
+            for place, some in taking_part.items():
+                rates = _measured(some, given)
                 table.add_row(*row(name, place, rates))
                 found[name][place] = share_of_limit(rates)
     console.print(table)
