@@ -48,7 +48,7 @@ def small(name, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted({*PROBLEMS} - {"shakespeare_lstm"}))  # that compiles for many minutes
+@pytest.mark.parametrize("name", PROBLEMS)
 def test_a_twin_ties_with_its_original_on_every_task(name, monkeypatch, tmp_path):
     label, pair = small(name, monkeypatch)
     request = make_request((), task=pair, epsilons=[2.0], seeds=2, num_settings=2, rounds=3, out=tmp_path)
