@@ -25,6 +25,7 @@ from bench.execution.reasons import reasons
 from bench.execution.unit import Unit
 from bench.files import cache_folder
 from bench.store import other_data
+from bench.store.complete_runs import Shape
 from bench.store.shared_runs import take_over
 from bench.store.store import Store
 from bench.sweeps import devices
@@ -86,8 +87,16 @@ def run_sweep(
     folder = Path(out) / scale / sweep.name
     if not fresh:
         other_data.check_choice(whole.tasks.values(), folder, data_files)
-    tasks = {name: whole.task(name, first_trial, data_files) for name in whole.tasks}
+    tasks = {name: whole.task(name, first_trial, data_files) for name in sweep.tasks_of_points}
     points = resolve(sweep, tasks)
+
+    def shapes_of_all() -> dict[str, Shape]:
+        """Shapes of all points of the whole sweep, whose other data are loaded only where results of them are here."""
+        others = {name: whole.task(name, first_trial, data_files) for name in whole.tasks if name not in tasks}
+        if not fresh:
+            other_data.check([(task.name, task.checksum) for task in others.values()], folder)
+        return shapes_of(chain(*resolve(whole, tasks | others).values()))
+
     count = pool.devices if pool else 1
     for name, group in points.items() if count > 1 else ():
         for method in {point.method.make: point.method for point in group}.values():
@@ -98,7 +107,7 @@ def run_sweep(
         if fresh:
             store.clear()
         shapes = shapes_of(chain(*points.values()))
-        there = store.open_parts(shapes, lambda: shapes_of(chain(*resolve(whole, tasks).values())))
+        there = store.open_parts(shapes, shapes_of_all)
         done = set(there.itertuples(index=False, name=None))
         wanted = {name: set(sweep.repetitions(entry)) for name, entry in sweep.entries.items()}
         if sweep.shares and not fresh:

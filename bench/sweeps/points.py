@@ -104,8 +104,8 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
         for number, record in enumerate(points.to_dict("records")):
             row = {str(column): value for column, value in record.items()}
             name = row.pop("task", next(iter(sweep.tasks)))
-            if name not in tasks:
-                raise unknown_name(f"task of sweep {sweep.name}", str(name), tasks)
+            if name not in sweep.tasks:
+                raise unknown_name(f"task of sweep {sweep.name}", str(name), sweep.tasks)
             task, args = tasks[name], arguments(entry.method, row)
             entry.method.fits(task, **args)
             if number == 0:  # a release that no accountant can handle is refused before anything is run

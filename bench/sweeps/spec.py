@@ -125,6 +125,14 @@ class Sweep(NamedTuple):
         """Return one of the tasks, of data that may come from these files; the default as for DataFiles()."""
         return with_files(self.tasks[name], data_files)(trial)
 
+    @property
+    def tasks_of_points(self) -> list[str]:
+        """Names of the tasks that the points use, in the order of `tasks`; unknown names are left to `resolve`."""
+        first = next(iter(self.tasks))
+        points = [entry.points for entry in self.entries.values()]
+        used = {name for rows in points for name in (rows["task"].unique() if "task" in rows else [first] * len(rows))}
+        return [name for name in self.tasks if name in used]
+
     def repetitions(self, entry: Entry | None = None) -> list[tuple[int, int]]:
         """Return all pairs (trial, seed), of an entry or of the sweep."""
         if self.pairs is not None:

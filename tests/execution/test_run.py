@@ -10,6 +10,7 @@ import pytest
 from made_up_parts import put
 from tiny_sweeps import EVERY, KEY, ROUNDS, TASK, WALK, assert_same_rows, run, table, walks
 
+from bench.data.tasks.synthetic import synthetic
 from bench.errors import InputError
 from bench.execution import run as running
 from bench.execution.run import run_sweep
@@ -77,6 +78,26 @@ def test_a_selection_first_and_the_rest_later_are_the_whole(tmp_path, undisturbe
     run(select(walks(), "step_size == 0.1"), tmp_path, whole=walks())
     assert calls == []
     assert not (tmp_path / "smoke" / "tiny" / "_stale").exists()
+
+
+def test_data_of_no_selected_point_are_loaded_only_where_the_folder_has_results_of_them(tmp_path):
+    loaded = []
+
+    def other(trial):
+        loaded.append(trial)
+        return synthetic(trial, num_clients=14, num_features=6)
+
+    points = grid(task=["synthetic", "other"], step_size=[0.1, 0.2])
+    both = walks(points=points, tasks={"synthetic": TASK, "other": other})
+    part = select(both, "task == 'synthetic'")
+    run(part, tmp_path, whole=both)
+    assert not loaded
+    run(both, tmp_path)
+    assert len(run(both, tmp_path).groupby(["point", "trial", "seed"])) == 8
+    loaded.clear()
+    run(part, tmp_path, whole=both)
+    assert loaded, "the other results were not recognised"
+    assert len(run(both, tmp_path).groupby(["point", "trial", "seed"])) == 8
 
 
 @pytest.mark.parametrize("most", [1, 3])
