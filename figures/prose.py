@@ -62,7 +62,7 @@ def _sweeps(folder: Path, names: Iterable[str]) -> list[str]:
     for name in names:
         claims = PAPERS[name].claims if name in PAPERS else ()
         figures = PAPERS[name].figures.values() if name in PAPERS else ()
-        own = [sweep for one in (*claims, *figures) for sweep in one.sweeps] or [name]
+        own = [sweep for item in (*claims, *figures) for sweep in item.sweeps] or [name]
         found += [sweep for sweep in own if part_files.parts_in(folder / sweep)]
     return list(dict.fromkeys(found))
 
@@ -219,10 +219,12 @@ def measured(folder: Path, what: str, form: str, factor: str = "1") -> str:
     if kind == "share":
         workload, _, place = name.rpartition(", ")
         values = [
-            one["shares_of_limit"][workload][place] for one in found.values() if workload in one["shares_of_limit"]
+            record["shares_of_limit"][workload][place]
+            for record in found.values()
+            if workload in record["shares_of_limit"]
         ]
     else:
-        values = [line["value"] for one in found.values() for line in one["lines"] if line["what"] == what]
+        values = [line["value"] for record in found.values() for line in record["lines"] if line["what"] == what]
     return _written(float(factor) * _only(pd.Series(values)), form)
 
 

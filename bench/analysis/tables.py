@@ -149,7 +149,7 @@ def draw(cells: pd.DataFrame, title: str, *, looks: np.ndarray | None = None, le
     ax.set_position((0, 0, 1, height * inch))
     ax.set(xlim=(0, 1), ylim=(0, 1))
     ax.set_axis_off()
-    shares = [(0.075 * one + 0.3) / width for one in longest]
+    shares = [(0.075 * length + 0.3) / width for length in longest]
     texts, names = cells.to_numpy().tolist(), cells.columns.tolist()
     table = ax.table(texts, colLabels=names, colWidths=shares, bbox=Bbox.from_bounds(0, 0, 1, 1))
     table.auto_set_font_size(False)

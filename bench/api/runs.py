@@ -223,7 +223,7 @@ def merge(
     from bench.upkeep import merge as merging
 
     several = [folders] if isinstance(folders, str | os.PathLike) else list(folders)
-    done, left_out, _ = merging.merge([Path(one) for one in several], Path(out), DataFiles(data_dir, source))
+    done, left_out, _ = merging.merge([Path(folder) for folder in several], Path(out), DataFiles(data_dir, source))
     table = pd.DataFrame(done, columns=list(merging.Merged._fields))
     table.attrs["left_out"] = left_out
     return table
@@ -269,12 +269,12 @@ def status(
     found = statuses(names, scale, Path(out), data_files)
     if predict:
         made = predicting.predict(names, scale, Path(out), data_files, users=users, points=points)
-        return pd.json_normalize([one.as_dict() for one in made])
+        return pd.json_normalize([prediction.as_dict() for prediction in made])
     rows = [
-        {"sweep": one.sweep, "entry": label, "wanted": rest.wanted, "there": rest.there, "missing": rest.missing}
+        {"sweep": prediction.sweep, "entry": label, "wanted": rest.wanted, "there": rest.there, "missing": rest.missing}
         | {"core_hours": rest.hours}
-        for one in found
-        for label, rest in one.entries.items()
+        for prediction in found
+        for label, rest in prediction.entries.items()
     ]
     return pd.DataFrame(rows)
 

@@ -33,7 +33,7 @@ def epsilon_between(first, second, delta: float) -> np.ndarray:
     Returns:
         float64, shaped as the means; inf above 10,000.
     """
-    first, second = (tuple(np.asarray(part, np.float64) for part in one) for one in (first, second))
+    first, second = (tuple(np.asarray(part, np.float64) for part in gaussian) for gaussian in (first, second))
     low = np.zeros(np.broadcast_shapes(*(part.shape for part in (*first, *second))))
 
     def exceeds(epsilon):
@@ -98,7 +98,10 @@ def estimate(inside: np.ndarray, outside: np.ndarray, delta: float, *, seed: int
         delta: at which epsilon is stated.
         seed: of the bootstrap.
     """
-    fits = [(one.mean(), one.std(ddof=1), len(one)) for one in (inside.astype(np.float64), outside.astype(np.float64))]
+    fits = [
+        (scores.mean(), scores.std(ddof=1), len(scores))
+        for scores in (inside.astype(np.float64), outside.astype(np.float64))
+    ]
     scale = max(fits[1][1], 1e-12 * max(np.abs(inside).max(), np.abs(outside).max(), 1e-300))
     fits = [(mean / scale, max(std / scale, 1e-6), count) for mean, std, count in fits]
     found = min(float(epsilon_between(fits[0][:2], fits[1][:2], delta)), LARGEST)

@@ -77,27 +77,30 @@ def attack_all(
         set_aside(path)
     done = _earlier(path, options)
     current = {
-        (one.label, one.target): (one.point, one.attacked.method.version) for one in found.every
+        (asked.label, asked.target): (asked.point, asked.attacked.method.version) for asked in found.every
     }  # of what is asked for; other rows stay as they are
     same = [
         current.get(key, settings) == settings
         for key, settings in zip(_pairs(done, KEY), _pairs(done, ["point", "version"]), strict=True)
     ]
     done = done[np.array(same, bool)]
-    left = [one for one in found.every if (one.label, one.target) not in set(_pairs(done, KEY))]
+    left = [asked for asked in found.every if (asked.label, asked.target) not in set(_pairs(done, KEY))]
     if not left:
         _write(found.folder, done)
         say(f"{path} has all {len(found.every)} of these attacks already")
         return done
     task_made = left[0].attacked.task
     attacked = units.units_of(task_made, found.unit, runs, seed)
-    command, works = Command(), [Work(one.label, one.attacked.rounds * runs, one.attacked.rounds, 1) for one in left]
+    command, works = (
+        Command(),
+        [Work(asked.label, asked.attacked.rounds * runs, asked.attacked.rounds, 1) for asked in left],
+    )
     command.shorter = _shorter(options, left)
     command.estimate.begin(works)
     with Meter(f"attacks on {task}", int(sum(work.units for work in works)), command=command, say=say) as meter:
-        for place, (one, work) in enumerate(zip(left, works, strict=True), 1):
+        for place, (asked, work) in enumerate(zip(left, works, strict=True), 1):
             timer = _Timer(meter.part(work.kind, int(work.units)))
-            row = _row(one, attacked, found, options, timer.add) | {"commit": code}
+            row = _row(asked, attacked, found, options, timer.add) | {"commit": code}
             timer.close()
             row = pd.DataFrame([row])
             done = _ordered(pd.concat([done, row], ignore_index=True) if len(done) else row)
@@ -105,7 +108,7 @@ def attack_all(
             to_come = meter.left()
             rest = f"; about {duration(to_come.seconds)} left" if to_come and place < len(left) else ""
             said = _said({str(name): value for name, value in row.iloc[0].items()})
-            say(f"attack {place} of {len(left)}, {one.label} {_at(one.target)}: {said}{rest}")
+            say(f"attack {place} of {len(left)}, {asked.label} {_at(asked.target)}: {said}{rest}")
     for label in found.silent:
         say(f"{label} releases nothing, so there is nothing to attack")
     return done
@@ -138,9 +141,9 @@ class _Timer:
 def _shorter(options: Mapping[str, int], left: Sequence[Target]) -> list[Shorter]:
     """Return the options of `attack` that would give it less to do."""
     shorter = half("--runs", options["runs"])
-    if len({one.target for one in left}) > 1:
+    if len({asked.target for asked in left}) > 1:
         shorter.append(Shorter("fewer --epsilon"))
-    if len({one.label for one in left}) > 1:
+    if len({asked.label for asked in left}) > 1:
         shorter.append(Shorter("the names of fewer methods"))
     return [*shorter, Shorter("--canaries 0")] if options["canaries"] else shorter
 

@@ -248,7 +248,7 @@ def is_gaussian(release: Release, released: int) -> bool:
         if isinstance(event, dp.SelfComposedDpEvent):
             return parts(event.event) if event.count else []
         if isinstance(event, dp.ComposedDpEvent | ParallelDpEvent):
-            return [part for one in event.events for part in parts(one)]
+            return [part for inner in event.events for part in parts(inner)]
         return [] if isinstance(event, dp.NoOpDpEvent) else [event]
 
     released_events = parts(release.event(released))

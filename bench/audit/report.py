@@ -453,7 +453,7 @@ def _longer(found: Audit, played: list[_Played], significance: float, until: flo
     ]
     if not asked:
         return found
-    detected, place, finding = min(asked, key=lambda one: one[:2])
+    detected, place, finding = min(asked, key=lambda candidate: candidate[:2])
     each, release = played[place], finding.release
     relation, released = release.neighbors, each.part.released
     further, first = longer(release, released, significance), each.first[relation]
@@ -486,8 +486,8 @@ def _longer(found: Audit, played: list[_Played], significance: float, until: flo
             if further.bound(less, choice, runs=runs, seed=seed + 1).refutes:
                 finding = finding._replace(detected=factor)
                 break
-    findings = tuple(finding if one.reading == finding.reading else one for one in each.part.findings)
-    parts = [one.part for one in played]
+    findings = tuple(finding if other.reading == finding.reading else other for other in each.part.findings)
+    parts = [game.part for game in played]
     parts[place] = each.part._replace(findings=findings)
     return found._replace(parts=tuple(parts), longest=runs)
 

@@ -141,7 +141,7 @@ def _on(family: str, method: Method, keywords, rounds: int, delta: float, given)
     task = _task(family, 1)
     known = FAMILIES[family].arguments(task, rounds) | {method.noise: TRIED_NOISE} | given
     values = {key: value for key, value in known.items() if key in keywords}
-    missing = [key for key, one in keywords.items() if one.default is one.empty and key not in values]
+    missing = [key for key, parameter in keywords.items() if parameter.default is parameter.empty and key not in values]
     for key in [key for key in missing if key in method.space]:  # any value that a comparison would try
         tried = method.space[key]
         values[key] = tried.at(0.5) if isinstance(tried, Interval) else tried[0]

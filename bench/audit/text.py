@@ -112,11 +112,11 @@ def _claimed(found) -> str:
 
 def _why_inconclusive(found) -> str:
     """Return why an audit that refutes nothing is no pass, and what to do."""
-    unplayed = [one for one in found.sound if not one.played and one.family == found.family]
+    unplayed = [finding for finding in found.sound if not finding.played and finding.family == found.family]
     if unplayed:
         return (
-            f"the relation of {', '.join(one.reading for one in unplayed)}, add-or-remove one, could not be played, "
-            "since the method does not leave out a unit that is absent: let it look at Task.present or "
+            f"the relation of {', '.join(finding.reading for finding in unplayed)}, add-or-remove one, could not be "
+            "played, since the method does not leave out a unit that is absent: let it look at Task.present or "
             "Task.present_examples"
         )
     computed = [finding for finding in found.sound if finding.detected is not None]
@@ -138,8 +138,8 @@ def _power(found) -> list[str]:
     lines = []
     for part in found.parts:
         computed = [finding for finding in part.findings if finding.detected is not None]
-        known = [f"{one.detected:.3g} ({one.reading})" for one in computed if one.detected < math.inf]
-        none = [one.reading for one in computed if one.detected == math.inf]
+        known = [f"{finding.detected:.3g} ({finding.reading})" for finding in computed if finding.detected < math.inf]
+        none = [finding.reading for finding in computed if finding.detected == math.inf]
         if known:
             lines.append(f"{part.family}: the game would have detected noise that is too small by {', '.join(known)}.")
         if none:

@@ -58,7 +58,9 @@ def _protects(method: Method) -> tuple[str, str]:
     said = [release for release in releases if release.sound and release.sampler != SILENT]
     if not said:
         return "releases nothing", ""
-    units, adversaries = ({getattr(one, field): None for one in said} for field in ("privacy_unit", "protects_against"))
+    units, adversaries = (
+        {getattr(statement, field): None for statement in said} for field in ("privacy_unit", "protects_against")
+    )
     return " or ".join(units), " or ".join(adversaries)
 
 

@@ -30,9 +30,9 @@ def merge(
 
     use_compilation_cache()
     done, left_out, notes = merged(folders, out, DataFiles(data_dir, source))
-    for one in done:
-        now = f"{one.runs:,} runs in {one.parts:,} parts"
-        print(f"{one.folder}: {one.added:,} runs added, {one.twice:,} duplicates dropped; now {now}")
+    for target in done:
+        now = f"{target.runs:,} runs in {target.parts:,} parts"
+        print(f"{target.folder}: {target.added:,} runs added, {target.twice:,} duplicates dropped; now {now}")
     for note in notes:
         print(note, file=sys.stderr)
     for line in left_out:
@@ -80,15 +80,15 @@ def status(
     if predict:
         predictions = predicting.predict(names or [], scale, out, data_files, users=users, points=points)
     if as_json:
-        dicts = [one.as_dict() for one in found]
-        for one in dicts if predict else []:
-            one["predictions"] = [each.as_dict() for each in predictions if each.sweep == one["sweep"]]
+        dicts = [status.as_dict() for status in found]
+        for row in dicts if predict else []:
+            row["predictions"] = [each.as_dict() for each in predictions if each.sweep == row["sweep"]]
         print(json.dumps(dicts, indent=2))
     else:
         print(written(found, by_entry=bool(names)))
         if predict:
             print("", predicting.written(predictions), sep="\n")
-    problems = [line for one in found for line in one.problems]
+    problems = [line for status in found for line in status.problems]
     for line in problems:
         print(line, file=sys.stderr)
     if verify and problems:

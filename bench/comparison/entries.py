@@ -128,7 +128,7 @@ def _read(
     except InputError:
         raise InputError(f"it has no {PROTOCOL} that can be read: {remedy}") from None
     if differ := [name for name in Protocol._fields if getattr(theirs, name) != getattr(protocol, name)]:
-        said, ours = (getattr(one, differ[0]) for one in (theirs, protocol))
+        said, ours = (getattr(of, differ[0]) for of in (theirs, protocol))
         raise InputError(f"it was run with {differ[0]} {shown(said)}, but the board with {ours}: {remedy}")
     if label in (problem.baselines or {}) or label in set(evaluations["algorithm"]):
         raise InputError("it has the name of a method of the board: rename the function, and add it again")

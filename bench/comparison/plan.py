@@ -176,7 +176,9 @@ def _units(method: Method, request: Request, task: Task) -> set[str]:
         guesses |= first_of(level.space)
     guesses |= {**first_of(method.space), **request.problem.defaults, **request.fixed, method.noise: 1.0}
     try:
-        missing = {name for name, one in parameters(method)[0].items() if one.default is one.empty} - set(guesses)
+        missing = {
+            name for name, parameter in parameters(method)[0].items() if parameter.default is parameter.empty
+        } - set(guesses)
         releases = releases_of(method, task, request.statement.delta, guesses | dict.fromkeys(missing, 1))
     except InputError:
         return set()

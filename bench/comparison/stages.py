@@ -267,7 +267,7 @@ def _points(
                 f"arguments that determine them, among {', '.join(counts)}"
             )
         noise, reading = max(
-            calibrated(candidate.label, method, one, statement, args, target, releases) for one in tasks
+            calibrated(candidate.label, method, task, statement, args, target, releases) for task in tasks
         )
         labels = dict(zip(LABELS, (target, number, reading, *statement[:2]), strict=True))
         scaled = {method.noise: noise} if method.noise in whole else {}

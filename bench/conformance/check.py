@@ -74,17 +74,17 @@ def _explain_accounting(different: list[Difference]) -> None:
     by_id = {f"{case.name}.{reading.name}": (case, reading) for case in CASES for reading in READINGS}
     held: dict[str, None] = {}
     searches = 0
-    for one in different:
-        if one.name not in by_id:
+    for difference in different:
+        if difference.name not in by_id:
             continue
-        case, reading = by_id[one.name]
-        one.mistakes = _found(case, reading, float(one.given), held)
-        if one.mistakes:
+        case, reading = by_id[difference.name]
+        difference.mistakes = _found(case, reading, float(difference.given), held)
+        if difference.mistakes:
             continue
         searches += 1
-        one.searched = searches <= MOST_SEARCHES
-        if one.searched:
-            one.mistakes = _found(case, reading, float(one.given), None, held)
+        difference.searched = searches <= MOST_SEARCHES
+        if difference.searched:
+            difference.mistakes = _found(case, reading, float(difference.given), None, held)
 
 
 def _found(
@@ -107,7 +107,7 @@ def _explain_run(run: Run, answers: Mapping[str, np.ndarray], different: list[Di
 
     A later number depends on all earlier ones, so a mistake must give the first number that differs.
     """
-    wrong = [one for one in different if one.name.startswith(f"{run.name}.")]
+    wrong = [difference for difference in different if difference.name.startswith(f"{run.name}.")]
     if not wrong:
         return []
     mine = {name: answer for name, answer in answers.items() if name.startswith(f"{run.name}.")}
@@ -141,30 +141,30 @@ def text_of(checked: Checked) -> str:
     agree = checked.given - count
     lines = [f"{checked.given} of {checked.asked} numbers are answered: {agree} agree, {count} differ."]
     run_names = {run.name for run in RUNS}
-    for one in checked.differences:
-        run = one.name.partition(".")[0]
-        lines.append(f"{one.name}: {_amount(one)}")
+    for difference in checked.differences:
+        run = difference.name.partition(".")[0]
+        lines.append(f"{difference.name}: {_amount(difference)}")
         if run in run_names:
             continue
-        lines += [f"    explained by: {text}" for text in one.mistakes]
-        if not one.mistakes:
-            lines.append(f"    {'no known mistake gives it' if one.searched else 'not searched for a mistake'}")
+        lines += [f"    explained by: {text}" for text in difference.mistakes]
+        if not difference.mistakes:
+            lines.append(f"    {'no known mistake gives it' if difference.searched else 'not searched for a mistake'}")
     for name, texts in checked.notes.items():
         lines.append(f"{name}:")
         prefix = "" if texts[0].startswith("no known") else "explained by: "
         lines += [f"    {prefix}{text}" for text in texts[:MOST_EXPLANATIONS]]
-    if any(not one.searched for one in checked.differences):
+    if any(not difference.searched for difference in checked.differences):
         lines.append(f"Known mistakes were searched for {MOST_SEARCHES} answers: correct these, and check again.")
     return "\n".join(lines)
 
 
-def _amount(one: Difference) -> str:
+def _amount(difference: Difference) -> str:
     """Describe an answer beside the number, and how far apart they are."""
-    value, given = one.number.value, one.given
+    value, given = difference.number.value, difference.given
     at = np.unravel_index(int(np.argmax(np.abs(given - value))), value.shape)
     place = f" at {list(map(int, at))}" if value.shape else ""
     right, answer = float(value[at]), float(given[at])
-    amount = f"{answer:.6g}{place}, should be {right:.6g} within {one.number.tolerance:.2g}"
+    amount = f"{answer:.6g}{place}, should be {right:.6g} within {difference.number.tolerance:.2g}"
     by = answer - right
     share = f" ({by / abs(right):+.1%})" if right else ""
     return f"{amount}; it is too {'large' if by > 0 else 'small'} by {abs(by):.3g}{share}"

@@ -32,10 +32,10 @@ def mistakes(case: Case, reading: Reading) -> Iterator[tuple[str, Spent]]:
     for other in sorted(READINGS, key=lambda other: _distance(reading, other)):
         if other != reading:
             yield _confused(reading, other), _by(case, other)
-    same = [one for one in READINGS if (one.sampler, one.relation) == (reading.sampler, reading.relation)]
-    for one in sorted(same, key=lambda one: one != reading):
-        how = "" if one == reading else f", by {one.accountant}"
-        for text, spent in (*_of_case(case, one), *_of_noise(case, one)):
+    same = [known for known in READINGS if (known.sampler, known.relation) == (reading.sampler, reading.relation)]
+    for known in sorted(same, key=lambda known: known != reading):
+        how = "" if known == reading else f", by {known.accountant}"
+        for text, spent in (*_of_case(case, known), *_of_noise(case, known)):
             yield text + how, spent
     yield from _of_formula(case, reading)
 

@@ -203,8 +203,10 @@ def long_text(
         sentences.append(f"Why: {'; '.join(why)}.")
     if shorter:
         options = [
-            one.text if one.saves is None else f"{one.text} (about {duration(total_s - one.saves * train_s)})"
-            for one in shorter
+            option.text
+            if option.saves is None
+            else f"{option.text} (about {duration(total_s - option.saves * train_s)})"
+            for option in shorter
         ]
         sentences.append(f"Shorter: {', '.join(options)}.")
     return " ".join(sentences)

@@ -90,8 +90,8 @@ class Snapshots:
             for path in (self.path, self._previous):
                 # An incomplete file is impossible, but the disk may have lost a part of one.
                 with contextlib.suppress(Exception):
-                    one = Snapshot(*pickle.loads(path.read_bytes()))
-                    found[one.evaluations] = one
+                    snapshot = Snapshot(*pickle.loads(path.read_bytes()))
+                    found[snapshot.evaluations] = snapshot
         last = _last_of_all(sorted(found, reverse=True))
         if last is None:
             return None

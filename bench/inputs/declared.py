@@ -81,9 +81,9 @@ def plain(value: Any) -> Any:
 
 def check(name: str, value: Any, kinds: Sequence[Kind]) -> None:
     """Raise InputError where a value is of none of these kinds, or too long; without kinds, only the latter."""
-    for one in (value, *(value.values() if isinstance(value, Mapping) else ())):
-        if isinstance(one, Sequence) and not isinstance(one, str | bytes) and len(one) > MOST:
-            raise InputError(f"{name} has {len(one):,} entries: give at most {MOST:,}")
+    for entry in (value, *(value.values() if isinstance(value, Mapping) else ())):
+        if isinstance(entry, Sequence) and not isinstance(entry, str | bytes) and len(entry) > MOST:
+            raise InputError(f"{name} has {len(entry):,} entries: give at most {MOST:,}")
     if isinstance(value, str) and "\0" in value:
         raise InputError(f"{name} is {shown(value)}: leave the NUL character out")
     if kinds and not any(kind.admits(value) for kind in kinds):
@@ -109,7 +109,7 @@ def _kind(annotation: Any) -> Kind | None:
 
         def admits(value: Any) -> bool:
             listed = isinstance(value, Sequence) and not isinstance(value, str | bytes)
-            return listed and all(any(kind.admits(one) for kind in of) for one in value)
+            return listed and all(any(kind.admits(entry) for kind in of) for entry in value)
 
         return Kind(admits, f"a list, each entry {words}") if of else None
     return KINDS.get(origin)

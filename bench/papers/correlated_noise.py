@@ -32,8 +32,8 @@ def _equal_cost(noise: str) -> float:
     digits."""
     if noise == "independent":
         return 1.0
-    one = strategy(noise, SEPARATION, _bands(noise), ROUNDS)
-    return round(one.sensitivity(ROUNDS) / math.sqrt(-(-ROUNDS // SEPARATION)), 4)
+    period = strategy(noise, SEPARATION, _bands(noise), ROUNDS)
+    return round(period.sensitivity(ROUNDS) / math.sqrt(-(-ROUNDS // SEPARATION)), 4)
 
 
 def _at_equal_cost(points: pd.DataFrame) -> pd.DataFrame:

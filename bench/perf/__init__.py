@@ -86,7 +86,7 @@ def report(names: list[str], data_files: DataFiles | None = None, out: Path | No
     console.print(table)
     reached = shares.report(names, data_files or DataFiles(), console)
     for name in names:
-        kept[name]["shares_of_limit"] = {one: reached[one] for one in shares.workloads(name)}
+        kept[name]["shares_of_limit"] = {workload: reached[workload] for workload in shares.workloads(name)}
     if out:
         _write(out, kept)
 

@@ -163,7 +163,9 @@ def measure(
     if importlib.util.find_spec("opacus") is None:
         left_out["Opacus"] = "it is not installed: pip install '.[opacus]'"
     elif time.monotonic() - began <= seconds:
-        found += [{"what": one.what, "value": one.value, "unit": one.unit} for one in pfl.clipping_cnn()]
+        found += [
+            {"what": example.what, "value": example.value, "unit": example.unit} for example in pfl.clipping_cnn()
+        ]
     return {
         "device": device.device_kind,
         "platform": device.platform,

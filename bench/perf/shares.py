@@ -156,7 +156,7 @@ def row(name: str, place: str, rates: Sequence[Rates]) -> tuple[str, ...]:
         rates: the rates of each worker.
     """
     first = rates[0]
-    reached = sum(one.rate for one in rates)
+    reached = sum(worker.rate for worker in rates)
     unit = f"{first.unit}, {first.together} together" if first.together > 1 else first.unit
     numbers = (f"{number:.3g}" for number in (1e3 / reached, reached * first.flops / 1e9, reached * first.bytes / 1e9))
     most, kind = _limit(rates)
@@ -166,13 +166,13 @@ def row(name: str, place: str, rates: Sequence[Rates]) -> tuple[str, ...]:
 
 def share_of_limit(rates: Sequence[Rates]) -> float:
     """Return the share of the workers' limit that they reach together."""
-    return sum(one.rate for one in rates) / _limit(rates)[0]
+    return sum(worker.rate for worker in rates) / _limit(rates)[0]
 
 
 def _limit(rates: Sequence[Rates]) -> tuple[float, str]:
     """Return the units a second that the workers could do together, and what limits them: "flops" or "bytes"."""
-    arithmetic = sum(one.arithmetic_s for one in rates) >= sum(one.moving_s for one in rates)
-    return sum(1 / (one.arithmetic_s if arithmetic else one.moving_s) for one in rates), (
+    arithmetic = sum(worker.arithmetic_s for worker in rates) >= sum(worker.moving_s for worker in rates)
+    return sum(1 / (worker.arithmetic_s if arithmetic else worker.moving_s) for worker in rates), (
         "flops" if arithmetic else "bytes"
     )
 

@@ -128,7 +128,9 @@ def parquet(
     try:
         source, how = pa.BufferReader(content), {"page_checksum_verification": True}
         file = pq.ParquetFile(source, **how)
-        names = [one for one in file.schema_arrow.names if (only is None or one in only) and one not in without]
+        names = [
+            column for column in file.schema_arrow.names if (only is None or column in only) and column not in without
+        ]
         if categories:
             text = [name for name in names if _is_text(file.schema_arrow.field(name).type)]
             file = pq.ParquetFile(source, **how, read_dictionary=text)
@@ -248,7 +250,7 @@ def read(
         rows = table.to_pandas()
     doubled = rows.duplicated([*IDENTITY, "rounds"])
     if doubled.any():
-        file = np.repeat(np.arange(len(tables)), [len(one) for one in tables.values()])[int(np.argmax(doubled))]
+        file = np.repeat(np.arange(len(tables)), [len(table) for table in tables.values()])[int(np.argmax(doubled))]
         raise InputError(f"{list(tables)[file]} has runs that another part already has: {REDO}")
     if rows["sweep"].nunique() > 1:
         names = ", ".join(sorted(rows["sweep"].unique()))

@@ -72,7 +72,7 @@ def checked_name(name: str, taken: Mapping[str, Any]) -> str:
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise InputError(f"--name {name!r} is not a valid name: use at most 100 letters, digits and _ . + -")
     small = name.lower()
-    if small in {*map(str.lower, taken), "figures"} or any(small.startswith(f"{one}_on_".lower()) for one in taken):
+    if small in {*map(str.lower, taken), "figures"} or any(small.startswith(f"{sweep}_on_".lower()) for sweep in taken):
         raise InputError(f"--name {name} is reserved for results of the suite's sweeps: choose another")
     return name
 

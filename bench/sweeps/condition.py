@@ -56,9 +56,9 @@ def _truth(node: ast.expr, table: pd.DataFrame) -> np.ndarray:
     """Return the node as a truth value of each row."""
     match node:
         case ast.BoolOp(ast.And(), nodes):
-            return functools.reduce(operator.and_, [_truth(one, table) for one in nodes])
+            return functools.reduce(operator.and_, [_truth(operand, table) for operand in nodes])
         case ast.BoolOp(ast.Or(), nodes):
-            return functools.reduce(operator.or_, [_truth(one, table) for one in nodes])
+            return functools.reduce(operator.or_, [_truth(operand, table) for operand in nodes])
         case ast.BinOp(left, ast.BitAnd(), right):
             return _truth(left, table) & _truth(right, table)
         case ast.BinOp(left, ast.BitOr(), right):
@@ -104,7 +104,7 @@ def _value(node: ast.expr, table: pd.DataFrame) -> Any:
         case ast.UnaryOp(ast.USub(), ast.Constant(int() | float()) | ast.Name("inf") as inner):
             return -_value(inner, table)
         case ast.List(nodes) | ast.Tuple(nodes) | ast.Set(nodes):
-            values = [_value(one, table) for one in nodes]
+            values = [_value(operand, table) for operand in nodes]
             if not any(isinstance(value, pd.Series | list) for value in values):
                 return values
     raise InputError(f"{ast.unparse(node)} is neither a column nor a value")

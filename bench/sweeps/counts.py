@@ -77,7 +77,7 @@ def _inner(equation) -> list[tuple[Any, float]]:
     if equation.primitive.name == "while":
         return [(params["body_jaxpr"].jaxpr, 1)]
     found = [params[name] for name in ("jaxpr", "call_jaxpr", "fun_jaxpr") if name in params]
-    return [(getattr(one, "jaxpr", one), 1) for one in found[:1]]
+    return [(getattr(inner, "jaxpr", inner), 1) for inner in found[:1]]
 
 
 def _operations(jaxpr) -> Counts:
@@ -186,11 +186,11 @@ def work_of(program: engine.Program, task: Task, num_seeds: int, names: Iterable
         names: of the traced arguments.
         num_points: that go together.
     """
-    one = program._replace(num_rounds=1)
-    keys, hypers, state = engine.shapes_of(one, task, num_seeds, names, num_points)
-    evaluation = count(partial(engine.evaluated, one), task, keys, hypers, state)
+    single = program._replace(num_rounds=1)
+    keys, hypers, state = engine.shapes_of(single, task, num_seeds, names, num_points)
+    evaluation = count(partial(engine.evaluated, single), task, keys, hypers, state)
     first = jax.ShapeDtypeStruct((), jnp.int32)
-    jaxpr = jax.make_jaxpr(partial(engine.advance, program=one))(task, keys, hypers, state, first).jaxpr
+    jaxpr = jax.make_jaxpr(partial(engine.advance, program=single))(task, keys, hypers, state, first).jaxpr
     read, before = _read(jaxpr), len(jax.tree.leaves((task, keys, hypers)))
     both = _operations(jaxpr)._replace(bytes=sum(read) + sum(read[before:]))
     return Work(both.plus(evaluation, -1)._replace(unknown_loops=both.unknown_loops), evaluation)

@@ -179,7 +179,7 @@ class Parts:
         few, many = (self._on_one_device(division, function, shapes) for division, shapes in found)
         laid = _where(few, many)
         models = self._call(function, state, specs=(self.state,), out=laid)
-        return jax.tree.map(lambda leaf, one: leaf[tuple(map(slice, one.shape))], models, many)
+        return jax.tree.map(lambda leaf, shape: leaf[tuple(map(slice, shape.shape))], models, many)
 
     def placed(self, shapes):
         """Return the shapes of a state with the devices on which they are."""
@@ -194,8 +194,8 @@ class Parts:
 def _where(few, many) -> Any:
     """Return where arrays are whose shapes on one of several devices, and on a single one, are these."""
 
-    def spec(one, all_of_them):
-        return P(*(AXIS if a != b else None for a, b in zip(one.shape, all_of_them.shape, strict=True)))
+    def spec(part, all_of_them):
+        return P(*(AXIS if a != b else None for a, b in zip(part.shape, all_of_them.shape, strict=True)))
 
     return jax.tree.map(spec, few, many)
 

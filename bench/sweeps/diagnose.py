@@ -147,7 +147,7 @@ def _round(name: str, state: State, out: Any) -> str | None:
             return f"`round` of {name} reports {key} of shape {value.shape}: report scalars"
         if jnp.issubdtype(jnp.result_type(value), jnp.complexfloating):
             return f"`round` of {name} reports {key}, a complex number: report real ones"
-    before, after = (jax.tree_util.tree_leaves_with_path(one) for one in (state, new))
+    before, after = (jax.tree_util.tree_leaves_with_path(tree) for tree in (state, new))
     if [path for path, _ in before] != [path for path, _ in after]:
         return f"`round` of {name} returns a state of another structure than `init`: keep its parts"
     for (path, old), (_, leaf) in zip(before, after, strict=True):

@@ -240,8 +240,8 @@ def info_of(program: Program, task: Task, keys, hypers, state) -> dict[str, jax.
 
         return _trained(program, rounds, task, keys, hypers, state, t)[1]
 
-    one = jax.eval_shape(one_round, task, keys, hypers, state, jax.ShapeDtypeStruct((), jnp.int32))
-    info = {name: jax.ShapeDtypeStruct((program.num_rounds, *of.shape), of.dtype) for name, of in one.items()}
+    of_round = jax.eval_shape(one_round, task, keys, hypers, state, jax.ShapeDtypeStruct((), jnp.int32))
+    info = {name: jax.ShapeDtypeStruct((program.num_rounds, *of.shape), of.dtype) for name, of in of_round.items()}
     return devices.shapes_on_all(info, task)
 
 

@@ -162,8 +162,8 @@ def rows_of(
         | {"version": point.method.version, "checksum": task.checksum}
         for p, point in enumerate(points)
     ]
-    names = dict.fromkeys(name for one in whole for name in one)
-    columns = {name: _column([one.get(name, np.nan) for one in whole], shape) for name in names}
+    names = dict.fromkeys(name for row in whole for name in row)
+    columns = {name: _column([row.get(name, np.nan) for row in whole], shape) for name in names}
     shared = {"date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"), "commit": origin.commit}
     return pd.DataFrame(columns | shared | platform_columns() | dict(timing))
 

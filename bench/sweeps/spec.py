@@ -262,7 +262,7 @@ def on_task(sweep: Sweep, name: str, make: Callable[[int], Task]) -> Sweep:
 def _same_runs(first: Entry, second: Entry) -> bool:
     """Return whether two entries are the same but for how often they are repeated."""
     columns = sorted(map(str, first.points))
-    kinds = [(one.method, one.num_rounds, one.eval_every, one.made, one.widens) for one in (first, second)]
+    kinds = [(entry.method, entry.num_rounds, entry.eval_every, entry.made, entry.widens) for entry in (first, second)]
     if kinds[0] != kinds[1] or columns != sorted(map(str, second.points)):
         return False
     rows, others = (entry.points[columns].sort_values(columns, ignore_index=True) for entry in (first, second))

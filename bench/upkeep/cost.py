@@ -66,7 +66,7 @@ def held_out(cells: Sequence[Cell]) -> np.ndarray:
         return np.empty(0)
     models = [fit([*cells[:place], *cells[place + 1 :]]) for place in range(len(cells))]
     return np.array(
-        [model.seconds(one.work, one.chunk) / one.seconds for model, one in zip(models, cells, strict=True)]
+        [model.seconds(cell.work, cell.chunk) / cell.seconds for model, cell in zip(models, cells, strict=True)]
     )
 
 

@@ -68,14 +68,14 @@ def merge(
             to merge with, before anything is written.
     """
     left_out: list[str] = []
-    sources = [one for folder in folders for one in sources_in(Path(folder), left_out)]
+    sources = [source for folder in folders for source in sources_in(Path(folder), left_out)]
     by_target: dict[tuple[str, str], list[Source]] = {}
     for source in sources:
         by_target.setdefault((source.scale, source.sweep), []).append(source)
     jobs = []
     for (scale, name), group in by_target.items():
         for request in dict.fromkeys(source.request.canonical if source.request else None for source in group):
-            mine = [one for one in group if (one.request.canonical if one.request else None) == request]
+            mine = [source for source in group if (source.request.canonical if source.request else None) == request]
             sweep = _sweep_of(mine[0], left_out)
             if sweep is not None:
                 points = points_of(sweep, data_files or DataFiles())
@@ -98,26 +98,31 @@ def sources_in(folder: Path, left_out: list[str]) -> list[Source]:
         raise InputError(f"{folder} is not a folder: give a folder of results, of a scale or of a sweep")
     level = [folder]
     for _ in range(3):
-        found = [one for one in level if parts_in(one)]
+        found = [below for below in level if parts_in(below)]
         if found:
             break
-        level = [one for above in level for one in sorted(above.iterdir()) if one.is_dir() and one.name[0] not in "._"]
+        level = [
+            below
+            for above in level
+            for below in sorted(above.iterdir())
+            if below.is_dir() and below.name[0] not in "._"
+        ]
     else:
         raise InputError(f"{folder} holds no results: give a folder of results, of a scale or of a sweep")
     sources = []
-    for one in found:
+    for place in found:
         kinds = set()
-        for path, table in readable_parts(one, left_out, "copy it again, or repeat its runs"):
+        for path, table in readable_parts(place, left_out, "copy it again, or repeat its runs"):
             if "scale" not in table.column_names:
                 left_out.append(f"{path} is not a part of these results (no column 'scale'): move it elsewhere")
             else:
                 kinds |= {(str(scale), str(sweep)) for scale, sweep in _distinct(table, ["scale", "sweep"])}
         if len(kinds) > 1:
             listed = ", ".join(sorted("/".join(kind) for kind in kinds))
-            left_out.append(f"{one} holds results of several sweeps or scales ({listed}): sort them into folders")
+            left_out.append(f"{place} holds results of several sweeps or scales ({listed}): sort them into folders")
         elif kinds:
             ((scale, sweep),) = kinds
-            sources.append(Source(one, scale, sweep, read_request(one)))
+            sources.append(Source(place, scale, sweep, read_request(place)))
     return sources
 
 

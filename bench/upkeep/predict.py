@@ -65,7 +65,7 @@ class Prediction(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Return the prediction for JSON, and for tables of one level without its `checks`."""
-        checks = {device: one and one._asdict() for device, one in self.checks.items()}
+        checks = {device: check and check._asdict() for device, check in self.checks.items()}
         return self._asdict() | {"checks": checks}
 
 
@@ -92,9 +92,9 @@ def _groups(sweep: Sweep, entry: Entry, tasks: dict[str, Task]) -> list[_Group]:
         static = tuple(sorted((key, value) for key, value in args.items() if key not in traced))
         number = rounds(tasks[name], args) if callable(rounds) else rounds
         between = every(number) if callable(every) else every
-        one = _Group(tasks[name], static, tuple(sorted(traced)), number, between or number, 0)
+        group = _Group(tasks[name], static, tuple(sorted(traced)), number, between or number, 0)
         key = name, static, number
-        found[key] = one._replace(count=found.get(key, one).count + 1)
+        found[key] = group._replace(count=found.get(key, group).count + 1)
     return list(found.values())
 
 
@@ -197,13 +197,13 @@ def predict(
         InputError: for what `check` refuses, and data that are not available.
     """
     check(names, predict=True, users=users, points=points)
-    known = [one for name in names for one in _known(name, scale, out / scale / name, data_files)]
+    known = [sweep for name in names for sweep in _known(name, scale, out / scale / name, data_files)]
     cells: dict[tuple, list[cost.Cell]] = {}
-    for one in known:
-        for found in one.cells:
+    for sweep in known:
+        for found in sweep.cells:
             for device, cell in found.items():
-                cells.setdefault((one.entry.method.make, device), []).append(cell)
-    return [_prediction(one, cells, users, points) for one in known]
+                cells.setdefault((sweep.entry.method.make, device), []).append(cell)
+    return [_prediction(sweep, cells, users, points) for sweep in known]
 
 
 def _known(name: str, scale: str, folder: Path, data_files: DataFiles) -> list[_Known]:
@@ -340,25 +340,27 @@ def written(predictions: Sequence[Prediction]) -> str:
     """Return the printed table, one line per entry."""
     head = ("sweep, entry", "users", "runs x rounds", "core-s a point and round", "held out", "bytes a user", "GB")
     lines: list[tuple[str, ...]] = [(*head, *COLUMNS.values())]
-    for one in predictions:
-        seconds, found = one.seconds[CPU], one.checks[CPU]
+    for prediction in predictions:
+        seconds, found = prediction.seconds[CPU], prediction.checks[CPU]
         lines.append(
             (
-                f"{one.sweep}, {one.entry}",
-                f"{one.users:,}",
-                f"{one.runs:,} x {one.rounds:,.0f}",
+                f"{prediction.sweep}, {prediction.entry}",
+                f"{prediction.users:,}",
+                f"{prediction.runs:,} x {prediction.rounds:,.0f}",
                 "unmeasured" if seconds is None else f"{seconds:.3g}",
                 "" if found is None else f"{100 * found.within:.0f} % of {found.cells}",
-                f"{one.user_bytes:,.0f} + {one.state_bytes:,.0f} a point",
-                f"{one.memory / 1e9:.3g}",
-                *(_time(one.hours[place]) for place in COLUMNS),
+                f"{prediction.user_bytes:,.0f} + {prediction.state_bytes:,.0f} a point",
+                f"{prediction.memory / 1e9:.3g}",
+                *(_time(prediction.hours[place]) for place in COLUMNS),
             )
         )
     widths = [max(len(line[place]) for line in lines) for place in range(len(lines[0]))]
     table = "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
     )
-    notes = [f"{one.sweep}, {one.entry}: {note}" for one in predictions for note in one.notes]
+    notes = [
+        f"{prediction.sweep}, {prediction.entry}: {note}" for prediction in predictions for note in prediction.notes
+    ]
     cores = psutil.cpu_count(logical=False) or 1
     said = (
         f"held out: programs whose time, predicted from the others', is within {100 * cost.TOLERANCE:.0f} % of what "

@@ -214,8 +214,8 @@ def statuses(
             if request is None:
                 raise
             raise InputError(f"{folder / REQUEST} cannot be used: {error}") from None
-        one = status(sweep, scale, folder)
-        found.append(one._replace(problems=verify(sweep, folder, data_files)) if verified else one)
+        found_here = status(sweep, scale, folder)
+        found.append(found_here._replace(problems=verify(sweep, folder, data_files)) if verified else found_here)
     return found
 
 
@@ -252,16 +252,16 @@ def verify(sweep: Sweep, folder: Path, data_files: DataFiles | None = None) -> l
 def written(statuses: Sequence[Status], by_entry: bool) -> str:
     """Return a table for users: a line a sweep, and, if `by_entry`, a line an entry."""
     lines = [("sweep", "there", "missing", "core-hours", "rate from")]
-    for one in statuses:
-        lines.append(_line(one.sweep, one.whole))
+    for status in statuses:
+        lines.append(_line(status.sweep, status.whole))
         if by_entry:
-            lines += [_line(f"  {label}", rest) for label, rest in one.entries.items()]
+            lines += [_line(f"  {label}", rest) for label, rest in status.entries.items()]
     widths = [max(len(line[place]) for line in lines) for place in range(5)]
     table = "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
     )
-    known = [one.whole.hours for one in statuses if one.whole.missing and one.whole.hours is not None]
-    unknown = sum(one.whole.rates.get("unknown", 0) for one in statuses)
+    known = [status.whole.hours for status in statuses if status.whole.missing and status.whole.hours is not None]
+    unknown = sum(status.whole.rates.get("unknown", 0) for status in statuses)
     rest = [f"{sum(known):.3g} core-hours"] * bool(known) + [f"{unknown:,} runs without a rate"] * bool(unknown)
     note = "A process counts as one core; rates are those of the machines that made the rows."
     return f"{table}\n\nThe rest: {', and '.join(rest) or 'nothing'}. {note}"

@@ -85,17 +85,17 @@ def compared(
     found = [difference for name in columns if (difference := _difference(there, whole, name, computed))]
     if not found:
         return Comparison(EQUAL)
-    beyond = [one for one in found if one.size > _tolerance(one, there, computed)]
+    beyond = [difference for difference in found if difference.size > _tolerance(difference, there, computed)]
     if not beyond:
-        return Comparison(ROUNDED, max(found, key=lambda one: one.size))
-    for one in beyond:
-        if _is_accounted(one.column, computed) or not np.isfinite(one.size):
-            return Comparison(DIFFERENT, one)
+        return Comparison(ROUNDED, max(found, key=lambda difference: difference.size))
+    for difference in beyond:
+        if _is_accounted(difference.column, computed) or not np.isfinite(difference.size):
+            return Comparison(DIFFERENT, difference)
     again, others = moved(), repetitions()
-    for one in sorted(beyond, key=lambda one: -one.size):
-        if not _is_chaos(one, there, here, again, others):
-            return Comparison(DIFFERENT, one)
-    return Comparison(CHAOTIC, max(beyond, key=lambda one: one.size))
+    for difference in sorted(beyond, key=lambda difference: -difference.size):
+        if not _is_chaos(difference, there, here, again, others):
+            return Comparison(DIFFERENT, difference)
+    return Comparison(CHAOTIC, max(beyond, key=lambda difference: difference.size))
 
 
 def _tolerance(difference: Difference, there: pd.DataFrame, computed: Mapping[str, Any]) -> float:

@@ -73,17 +73,17 @@ class Verification(NamedTuple):
     @property
     def failures(self) -> list[Checked]:
         """Runs that did not come out as they were."""
-        return [one for one in self.checked if one.outcome in FAILURES]
+        return [run for run in self.checked if run.outcome in FAILURES]
 
     def count(self, outcome: str) -> int:
         """Return how many runs had an outcome."""
-        return sum(one.outcome == outcome for one in self.checked)
+        return sum(run.outcome == outcome for run in self.checked)
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, for JSON."""
         runs = [
-            one._asdict() | {"largest": str(one.largest) if one.largest == float("inf") else one.largest}
-            for one in self.checked
+            run._asdict() | {"largest": str(run.largest) if run.largest == float("inf") else run.largest}
+            for run in self.checked
         ]
         return {
             "runs": runs,
@@ -161,12 +161,12 @@ def _check(drawn: Drawn, folders: dict[str, Folder], tasks: Tasks, pool: Pool) -
     executor = pool.executor(drawn.seconds)
     pending: dict[Future[Outcome], tuple[int, Prepared, float]] = {}
 
-    def note(number: int, one: Checked) -> None:
-        checked[number] = one
-        size = f" (at most {one.largest:.0e})" if one.outcome == ROUNDED else ""
-        took = f", {one.seconds:,.0f} s" if one.seconds else ""
+    def note(number: int, run: Checked) -> None:
+        checked[number] = run
+        size = f" (at most {run.largest:.0e})" if run.outcome == ROUNDED else ""
+        took = f", {run.seconds:,.0f} s" if run.seconds else ""
         print(
-            f"{len(checked)} of {len(runs)}: {one.sweep}, {one.algorithm}: {one.outcome}{size}{took}", file=sys.stderr
+            f"{len(checked)} of {len(runs)}: {run.sweep}, {run.algorithm}: {run.outcome}{size}{took}", file=sys.stderr
         )
 
     def finish(done: set[Future[Outcome]]) -> None:
@@ -230,27 +230,27 @@ def _of(run: Run, outcome: str, **more: Any) -> Checked:
 def in_words(found: Verification, seed: int) -> str:
     """Return the outcome in a few lines: every run that is not as it was, and a summary."""
     lines = []
-    for one in found.checked:
+    for run in found.checked:
         name = (
-            f"{one.sweep}, {one.algorithm}, point {one.point}, trial {one.trial}, seed {one.seed}" if one.sweep else ""
+            f"{run.sweep}, {run.algorithm}, point {run.point}, trial {run.trial}, seed {run.seed}" if run.sweep else ""
         )
-        if one.outcome == DIFFERENT:
-            size = "" if one.largest == float("inf") else f", a relative difference of {one.largest:.1e}"
-            lines.append(f"{DIFFERENT}: {name}: {one.what}{size} (made by commit {one.commit}, jax {one.jax_version})")
-        elif one.outcome == CHAOTIC:
-            lines.append(f"{CHAOTIC}: {name}: {one.what}, within the spread of its repetitions")
-        elif one.outcome in (OUTDATED, DAMAGED):
-            lines.append(f"{one.outcome}: {name + ': ' if name else ''}{one.what}")
-    for why in dict.fromkeys(one.what for one in found.checked if one.outcome == LEFT_OUT):
+        if run.outcome == DIFFERENT:
+            size = "" if run.largest == float("inf") else f", a relative difference of {run.largest:.1e}"
+            lines.append(f"{DIFFERENT}: {name}: {run.what}{size} (made by commit {run.commit}, jax {run.jax_version})")
+        elif run.outcome == CHAOTIC:
+            lines.append(f"{CHAOTIC}: {name}: {run.what}, within the spread of its repetitions")
+        elif run.outcome in (OUTDATED, DAMAGED):
+            lines.append(f"{run.outcome}: {name + ': ' if name else ''}{run.what}")
+    for why in dict.fromkeys(run.what for run in found.checked if run.outcome == LEFT_OUT):
         lines.append(f"{LEFT_OUT}: {why}")
     counts = [
         f"{found.count(outcome)} {outcome}" for outcome in (EQUAL, ROUNDED, CHAOTIC, LEFT_OUT) if found.count(outcome)
     ]
-    rounded = max((one.largest for one in found.checked if one.outcome == ROUNDED), default=0.0)
+    rounded = max((run.largest for run in found.checked if run.outcome == ROUNDED), default=0.0)
     counts = [f"{words} (at most {rounded:.0e})" if words.endswith(ROUNDED) else words for words in counts]
     counts += [f"{len(found.failures)} NOT as they were"] if found.failures else ["none different"]
-    sweeps = {one.sweep for one in found.checked if one.sweep}  # a damaged file has none
-    there = sorted({f"jax {one.jax_version} on {one.device}" for one in found.checked if one.jax_version})
+    sweeps = {run.sweep for run in found.checked if run.sweep}  # a damaged file has none
+    there = sorted({f"jax {run.jax_version} on {run.device}" for run in found.checked if run.jax_version})
     lines.append(
         f"{len(found.checked)} runs of {len(sweeps)} sweeps, drawn by seed {seed}, were "
         f"run again in {found.seconds:,.0f} s: {', '.join(counts)}"

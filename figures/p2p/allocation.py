@@ -52,8 +52,8 @@ def draw(table: pd.DataFrame):
     """A panel for the objective and one for accuracy."""
     figure, axes = style.subplots(1, 2, figsize=(11.5, 4.6))
     look = drawing.looks(style.present(table, "series", ALLOCATIONS.values()))
-    for one, width in zip(look.values(), WIDTHS, strict=False):
-        one |= {"linewidth": width, "markersize": width + 4}
+    for line, width in zip(look.values(), WIDTHS, strict=False):
+        line |= {"linewidth": width, "markersize": width + 4}
     for ax, y in zip(axes, private.METRICS, strict=True):
         drawing.draw(ax, table, look, {private.variant(private.EPSILON): {}}, y_name=y)
         drawing.hold(ax, table[table["y_name"] == y])

@@ -42,16 +42,19 @@ def noise_of_the_legend(runs: pd.DataFrame) -> Verdict:
         of_ranges = []
         for r, of_r in of_p.groupby(R):
             both, said = [], []
-            for group, one in of_r.groupby("budget"):
+            for group, at_budget in of_r.groupby("budget"):
                 budget = float(str(group))
                 name = common.epsilon_name(budget)
-                factor = float((one["epsilon_true"] / one["epsilon"]).mean())
+                factor = float((at_budget["epsilon_true"] / at_budget["epsilon"]).mean())
                 there = pd.Series({budget: float(theirs[p].loc[name])})
                 both.append(computed(1 - factor, "of the epsilon of the legend").named(name, "what is spent"))
                 both += [
-                    margin.named(name, "accuracy") for margin in pairs.near(one, there, "budget", Y, NEAR).values()
+                    margin.named(name, "accuracy")
+                    for margin in pairs.near(at_budget, there, "budget", Y, NEAR).values()
                 ]
-                said.append(f"{name} accuracy {one[Y].mean():.3f} (published {there[budget]:.3f}), {factor:.3g} times")
+                said.append(
+                    f"{name} accuracy {at_budget[Y].mean():.3f} (published {there[budget]:.3f}), {factor:.3g} times"
+                )
             of_ranges.append(every(both).named(f"range {r:g}"))
             evidence.append(f"p = {p:g}, range {r:g}: {', '.join(said)}")
         margins.append(some(of_ranges).named(f"p = {p:g}"))

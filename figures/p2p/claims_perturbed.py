@@ -16,7 +16,7 @@ def _ahead(runs: pd.DataFrame, first: str, second: str, allowed: float = 0.0) ->
     """Series -> p -> by how much one way of learning is more accurate than the other, instance by instance."""
     found = {}
     for name, series in perturbed.rows_of(runs).groupby("series"):
-        better, worse = (series[series["variant"] == one] for one in (first, second))
+        better, worse = (series[series["variant"] == variant] for variant in (first, second))
         found[str(name)] = pairs.ahead(better, worse, P, Y, allowed)
     return found
 

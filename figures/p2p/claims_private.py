@@ -101,8 +101,13 @@ def between_with_none(runs: pd.DataFrame) -> Verdict:
         rows, none = _ends(runs, start), _starts(runs, start)
         *inner, most = private.updates_published()
         found = some(
-            every([_lower(rows, one, most), pairs.one(rows[rows[T_N] == one], none, "objective").named("below T = 0")])
-            for one in inner
+            every(
+                [
+                    _lower(rows, updates, most),
+                    pairs.one(rows[rows[T_N] == updates], none, "objective").named("below T = 0"),
+                ]
+            )
+            for updates in inner
         )
         margins.append(found.named(f"{start} start"))
         evidence.append(f"{start}: T = 0 {none['objective'].mean():.3f}, {_said(rows, 'objective')}")
@@ -119,10 +124,10 @@ def uneven_ends_lower(runs: pd.DataFrame) -> Verdict:
         equal, uneven = (alike[alike["allocation"] == name] for name in ("equal", "published"))
         if equal.empty or uneven.empty:
             raise NotTestable(f"both splits are needed at T/n = {updates:g}")
-        noise = [float(one["noise_multiplier"].iloc[0]) for one in (equal, uneven)]
+        noise = [float(split["noise_multiplier"].iloc[0]) for split in (equal, uneven)]
         if np.isclose(noise[0], noise[1]):
             margins.append(pairs.one(uneven, equal, "objective").named(f"T/n = {updates:g}"))
-            ends = [one["objective"].mean() for one in (uneven, equal)]
+            ends = [split["objective"].mean() for split in (uneven, equal)]
             evidence.append(f"T/n = {updates:g}: {ends[0]:.5f}, equal {ends[1]:.5f}")
     if not margins:
         raise NotTestable("no T/n at which both splits are composed alike")
@@ -135,7 +140,7 @@ def between(runs: pd.DataFrame) -> Verdict:
     for start in START:
         rows = _ends(runs, start)
         fewest, *inner, most = private.updates_published()
-        found = some(every(_lower(rows, one, end) for end in (fewest, most)) for one in inner)
+        found = some(every(_lower(rows, updates, end) for end in (fewest, most)) for updates in inner)
         margins.append(found.named(f"{start} start"))
         evidence.append(f"{start}: {_said(rows, 'objective')}")
     return verdict(every(margins), "; ".join(evidence))
@@ -147,6 +152,6 @@ def more_noise(runs: pd.DataFrame) -> Verdict:
     for start in START:
         rows = _ends(runs, start)
         *others, most = private.updates_published()
-        margins += [_lower(rows, one, most).named(f"{start} start") for one in others]
+        margins += [_lower(rows, updates, most).named(f"{start} start") for updates in others]
         evidence.append(f"{start}: {_said(rows, 'objective')}")
     return verdict(every(margins), "; ".join(evidence))

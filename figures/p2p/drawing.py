@@ -103,18 +103,18 @@ def draw(
     """
     behind(ax, table, look, **values)
     rows = here(table, **values)
-    for name, one in look.items():
+    for name, style_of in look.items():
         for variant, change in variants.items():
             line = rows[(rows["series"] == name) & (rows["variant"] == variant)]
             every: style.Look = {"markevery": 0.12} if len(line) > 12 else {}
-            style.curve(ax, line, "x", "y", **(one | every | change))
+            style.curve(ax, line, "x", "y", **(style_of | every | change))
     if rows.empty or not np.isfinite(rows["y"]).any():
         style.nothing(ax, rows)
 
 
 def handles(look: Mapping[str, style.Look], names: Mapping[str, str] | None = None) -> list[Line2D]:
     """Legend entries of the series, by other names where given."""
-    return [Line2D([], [], label=(names or {}).get(name, symbol(name)), **one) for name, one in look.items()]
+    return [Line2D([], [], label=(names or {}).get(name, symbol(name)), **style_of) for name, style_of in look.items()]
 
 
 def symbol(name: str) -> str:

@@ -50,7 +50,7 @@ def draw(table: pd.DataFrame):
     style.head(
         figure,
         "Accuracy by dimension and privacy budget (Bellet et al. 2018, Fig. 2c)",
-        drawing.handles({name: one for name, one in look.items() if name != LOCAL}),
+        drawing.handles({name: line for name, line in look.items() if name != LOCAL}),
         [*drawing.local_handles((EXACT, DESCENT)), *other_mu, *drawing.published_handles(table)],
     )
     style.footer(

@@ -60,7 +60,7 @@ def draw(table: pd.DataFrame):
         figure,
         f"Accuracy by size of the local data set, {ours['num_features'].iloc[0]:g} features "
         "(Bellet et al. 2018, Fig. 3)",
-        drawing.handles({name: one for name, one in look.items() if name != LOCAL}),
+        drawing.handles({name: line for name, line in look.items() if name != LOCAL}),
         [*drawing.local_handles((EXACT, DESCENT)), *drawing.published_handles(table)],
     )
     style.footer(

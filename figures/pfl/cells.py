@@ -118,11 +118,11 @@ def of_runs(rows: pd.DataFrame, dataset: str) -> Cells:
     accuracy = rows["test_accuracy"].astype(float).where(np.isfinite(rows["test_accuracy"].astype(float)))
     rows = rows.assign(value=100 * accuracy.fillna(0)).set_index(select.REPETITION)
     runs = {as_key(*key): group["value"] for key, group in rows.groupby(KEYS)}
-    values = {key: Cell(float(one.mean()), len(one), one) for key, one in runs.items()}
+    values = {key: Cell(float(accuracies.mean()), len(accuracies), accuracies) for key, accuracies in runs.items()}
     several = defaultdict(list)
-    for key, one in runs.items():
-        if len(one) > 1:
-            several[kind(key)].append((float(one.var(ddof=1)) * (len(one) - 1), len(one) - 1))
+    for key, accuracies in runs.items():
+        if len(accuracies) > 1:
+            several[kind(key)].append((float(accuracies.var(ddof=1)) * (len(accuracies) - 1), len(accuracies) - 1))
     spreads = {name: _spread(*zip(*squares, strict=True)) for name, squares in several.items()}
     lost = accuracy.isna().to_numpy()
     lost_in = [as_key(*key) for key in rows.loc[lost, KEYS].itertuples(index=False, name=None)]

@@ -97,7 +97,9 @@ def not_best_without(cells: Cells) -> list[Comparison]:
     for model in MODELS:
         first, *others = [(np.inf, epochs, K, model) for epochs in (*EPOCHS, MOST_EPOCHS)]
         margins = [cells.difference({other: 1, first: -1}) for other in others]
-        found += [Comparison("another split above (1, 20) without privacy", model, one, place=model) for one in margins]
+        found += [
+            Comparison("another split above (1, 20) without privacy", model, margin, place=model) for margin in margins
+        ]
     return found
 
 
@@ -152,9 +154,9 @@ def robust_is_best(cells: Cells, private: bool = False) -> list[Comparison]:
         name = common.epsilon_name(epsilon)
         group = f"{ROBUST} ahead of the best other at {name}"
         for epochs in (*EPOCHS, MOST_EPOCHS):
-            one, *others = [(epsilon, epochs, K, model) for model in (ROBUST, *FRAGILE)]
+            robust, *others = [(epsilon, epochs, K, model) for model in (ROBUST, *FRAGILE)]
             split = f"({epochs}, {MOST_EPOCHS // epochs})"
-            margins = [cells.difference({one: 1, other: -1}) for other in others]
+            margins = [cells.difference({robust: 1, other: -1}) for other in others]
             found += [Comparison(group, split, margin, place=f"{split} at {name}") for margin in margins]
     return found
 
@@ -193,21 +195,21 @@ def closer_to_one(cells: Cells) -> list[Comparison]:
     (epsilon,) = private(TABLES[3], cells.dataset)
     found = []
     for model in MODELS:
-        one, few, many = [(epsilon, 1, k, model) for k in (1, NUM_CLIENTS[0], NUM_CLIENTS[-1])]
-        far, near_by = (_apart_from(cells, one, other) for other in (few, many))
-        weights = {key: far.get(key, 0.0) - near_by.get(key, 0.0) for key in (one, few, many)}
-        cells.asked.add(one)  # its weight is 0 where it lies above both, or below
-        there = one in cells.values
+        alone, few, many = [(epsilon, 1, k, model) for k in (1, NUM_CLIENTS[0], NUM_CLIENTS[-1])]
+        far, near_by = (_apart_from(cells, alone, other) for other in (few, many))
+        weights = {key: far.get(key, 0.0) - near_by.get(key, 0.0) for key in (alone, few, many)}
+        cells.asked.add(alone)  # its weight is 0 where it lies above both, or below
+        there = alone in cells.values
         margin = cells.difference({key: weight for key, weight in weights.items() if weight}) if there else None
         found.append(Comparison("points closer to k = 1 at k = 100 than at k = 10", model, margin, place=model))
     return found
 
 
-def _apart_from(cells: Cells, one: Key, other: Key) -> dict[Key, float]:
+def _apart_from(cells: Cells, cell: Key, other: Key) -> dict[Key, float]:
     """Return the weights of the distance between two cells, which is positive on average."""
-    there = cells.values.keys() >= {one, other}
-    sign = -1.0 if there and cells.values[one].mean < cells.values[other].mean else 1.0
-    return {one: sign, other: -sign}
+    there = cells.values.keys() >= {cell, other}
+    sign = -1.0 if there and cells.values[cell].mean < cells.values[other].mean else 1.0
+    return {cell: sign, other: -sign}
 
 
 def with_large_batches(check: Callable[[pd.DataFrame], Verdict]) -> Callable[[pd.DataFrame], Verdict]:
@@ -484,17 +486,17 @@ OURS_OF_SPLITS = (
 )
 
 
-def _stated(one: _Stated, dataset: str, figure: str, sweep: str) -> Claim:
+def _stated(stated: _Stated, dataset: str, figure: str, sweep: str) -> Claim:
     return Claim(
-        f"{dataset}: {one.reading}",
-        f"{one.place}, Table {figure[-1]}",
+        f"{dataset}: {stated.reading}",
+        f"{stated.place}, Table {figure[-1]}",
         sweep,
-        decided_by(one.test, dataset, figure, combined=one.combined),
-        f"{FINAL}; {one.how}; {CHANCE}",
-        rests_on(one.test, dataset, figure),
-        statement=one.statement,
-        settings=one.settings,
-        published=on_published(one.test, one.what, dataset, figure, combined=one.combined),
+        decided_by(stated.test, dataset, figure, combined=stated.combined),
+        f"{FINAL}; {stated.how}; {CHANCE}",
+        rests_on(stated.test, dataset, figure),
+        statement=stated.statement,
+        settings=stated.settings,
+        published=on_published(stated.test, stated.what, dataset, figure, combined=stated.combined),
     )
 
 
@@ -555,8 +557,8 @@ def _intermediate(dataset: str) -> Claim:
 
 
 CLAIMS = [
-    *(_stated(one, name, figure, SPLIT) for name, figure in SPLITS_OF.items() for one in OF_SPLITS),
-    *(_stated(one, name, TABLES[3], CLIENTS) for name in DATASETS for one in OF_CLIENTS),
+    *(_stated(stated, name, figure, SPLIT) for name, figure in SPLITS_OF.items() for stated in OF_SPLITS),
+    *(_stated(stated, name, TABLES[3], CLIENTS) for name in DATASETS for stated in OF_CLIENTS),
     *(_closer_with_large_batches(name) for name in DATASETS[:2]),
     *(_overlap(name) for name in DATASETS),
     _intermediate(DATASETS[0]),  # the same law on the others

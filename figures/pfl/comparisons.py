@@ -82,10 +82,10 @@ def on_published(
 
     def check() -> Verdict:
         found: dict[str, float] = {}
-        for one in test(cells.of_tables(dataset, figures, {})):
-            assert one.margin is not None  # a published table has all its cells
-            values = [one.margin.value, found.get(one.place, one.margin.value)]
-            found[one.place] = max(values) if combined is some else min(values)
+        for comparison in test(cells.of_tables(dataset, figures, {})):
+            assert comparison.margin is not None  # a published table has all its cells
+            values = [comparison.margin.value, found.get(comparison.place, comparison.margin.value)]
+            found[comparison.place] = max(values) if combined is some else min(values)
         return at_face_value(found, what, 1 if combined is some else None)
 
     return check
@@ -119,7 +119,7 @@ def decide(ours: Sequence[Comparison], theirs: Sequence[Comparison], run: Cells,
     Raises:
         NotTestable: where cells are missing, and the existing ones do not make the claim fail.
     """
-    margins = [one.margin for one in ours if one.margin is not None]
+    margins = [comparison.margin for comparison in ours if comparison.margin is not None]
     evidence = [counted(margins, len(ours))]
     if run.diverged:
         evidence.append(f"{run.diverged} run{'s' * (run.diverged > 1)} diverged, counted as 0 %")
@@ -138,8 +138,8 @@ def decide(ours: Sequence[Comparison], theirs: Sequence[Comparison], run: Cells,
 def counted(margins: Sequence[Margin], number: int) -> str:
     """Return the numbers of comparisons that are met, missed or open, each by its own 95 % interval, or not run, in
     words."""
-    met, missed = sum(one.p_holds < LEVEL for one in margins), sum(one.p_fails < LEVEL for one in margins)
-    unknown = sum(not one.decided and one.basis == ONE for one in margins)
+    met, missed = sum(margin.p_holds < LEVEL for margin in margins), sum(margin.p_fails < LEVEL for margin in margins)
+    unknown = sum(not margin.decided and margin.basis == ONE for margin in margins)
     single = f" ({unknown} of them single runs with no cell like them that has two)" if unknown else ""
     left = f", not run at {number - len(margins)}" if number > len(margins) else ""
     open_at = len(margins) - met - missed
@@ -148,12 +148,12 @@ def counted(margins: Sequence[Margin], number: int) -> str:
 
 def _published(comparisons: Sequence[Comparison], combined: Callable) -> str:
     """Return the verdict on the published numbers, and the margin that counts: the smallest, or the largest of some."""
-    margins = [one.margin for one in comparisons if one.margin is not None]
+    margins = [comparison.margin for comparison in comparisons if comparison.margin is not None]
     most = combined is some
-    one = (max if most else min)(margins, key=lambda margin: margin.value)
-    interval = f" ± {one.half:.2f}" if np.isfinite(one.half) else ", its spread not known"
+    deciding = (max if most else min)(margins, key=lambda margin: margin.value)
+    interval = f" ± {deciding.half:.2f}" if np.isfinite(deciding.half) else ", its spread not known"
     outcome, which = verdict(combined(margins), "").outcome, "largest" if most else "smallest"
-    return f"{outcome}, {which} margin {one.value:+.2f}{interval}"
+    return f"{outcome}, {which} margin {deciding.value:+.2f}{interval}"
 
 
 def not_run(keys: Sequence[Key]) -> str:
@@ -176,14 +176,18 @@ def _listed(numbers: Sequence[int]) -> str:
 def _shown(pairs: Sequence[tuple[Comparison, Comparison]]) -> str:
     """Return the tightest here with its interval, and the tightest published; "so far" where cells are missing."""
     ours, theirs = zip(*pairs, strict=True)
-    there = [one.margin for one in ours if one.margin is not None]
+    there = [comparison.margin for comparison in ours if comparison.margin is not None]
     so_far = " so far" if 0 < len(there) < len(ours) else ""
     return f"{_tightest(ours)}{so_far} ({_tightest(theirs, interval=False)})"
 
 
 def _tightest(comparisons: Sequence[Comparison], interval: bool = True) -> str:
     """Return the number, in points, of the comparison with the smallest margin."""
-    sizes = [(one.margin, one.constant + one.sign * one.margin.value) for one in comparisons if one.margin is not None]
+    sizes = [
+        (comparison.margin, comparison.constant + comparison.sign * comparison.margin.value)
+        for comparison in comparisons
+        if comparison.margin is not None
+    ]
     if not sizes:
         return "not run"
     margin, size = min(sizes, key=lambda pair: pair[0].value)

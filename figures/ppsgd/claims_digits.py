@@ -168,7 +168,7 @@ def between_without_noise(table: pd.DataFrame):
     a: Any = between["test_accuracy"].idxmax()
     best = select.row(between, a)
     evidence = f"alpha Q = {a:g} {percent(best)}, global {percent(shared)}, local {percent(local)}"
-    return some(every([lead(one, local), lead(one, shared)]) for one in cells(between)), evidence
+    return some(every([lead(cell, local), lead(cell, shared)]) for cell in cells(between)), evidence
 
 
 @both_tunings
@@ -211,7 +211,7 @@ def smallest_is_best(table: pd.DataFrame, sigma: float) -> tuple[Margin, str]:
         f"best other alpha Q = {other:g} {percent(others.loc[other])}, "
         f"for comparison local {percent(select.row(table, (0.0, LOCAL)))}"
     )
-    return every(lead(smallest, one) for one in cells(others)), evidence
+    return every(lead(smallest, cell) for cell in cells(others)), evidence
 
 
 @both_tunings
@@ -224,9 +224,9 @@ def strict_gain(table: pd.DataFrame):
         if sigma > 0 and GLOBAL in rows.index and len(between):
             shared = select.row(rows, GLOBAL)
             best = select.row(between, between["test_accuracy"].idxmax())
-            margin = some(every([lead(one, local), lead(one, shared)]) for one in cells(between))
+            margin = some(every([lead(cell, local), lead(cell, shared)]) for cell in cells(between))
             margins.append(margin.named(f"sigma = {sigma:g}"))
-            scores = [float(one["test_accuracy"]) for one in (best, local, shared)]
+            scores = [float(cell["test_accuracy"]) for cell in (best, local, shared)]
             gain = scores[0] - max(scores[1:]) if np.isfinite(scores).all() else -math.inf  # some diverged
             gains.append((gain, sigma, shared, best))
     if not gains:

@@ -163,9 +163,9 @@ def ten_is_best(table: pd.DataFrame):
     local, rows = silent(table)[0], sharing(table, 0.0)
     require(rows.index, [TEN], "alpha Q", " and sigma = 0")
     ten, others = select.row(rows, TEN), [local, *cells(rows.drop(TEN))]
-    best = max(others, key=lambda one: one["test_accuracy"])
+    best = max(others, key=lambda cell: cell["test_accuracy"])
     evidence = f"alpha Q = {TEN:g} {percent(ten)}, the best other {cell_name(best)} {percent(best)}"
-    return every(lead(ten, one) for one in others), evidence
+    return every(lead(ten, cell) for cell in others), evidence
 
 
 ten_is_best_as_published = both_tunings(ten_is_best, further=False)
@@ -198,9 +198,9 @@ def _largest_gain(table: pd.DataFrame) -> tuple[pd.Series, str]:
         rows = sharing(table, sigma)
         if sigma > 0 and GLOBAL in rows.index:
             shared = select.row(rows, GLOBAL)
-            bar = max(local, shared, key=lambda one: one["test_accuracy"])
-            for one in cells(rows.drop(GLOBAL)):
-                gains[one.name, sigma] = 100 * (one["by_repetition"] - bar["by_repetition"]).dropna(), one["epsilon"]
+            bar = max(local, shared, key=lambda cell: cell["test_accuracy"])
+            for cell in cells(rows.drop(GLOBAL)):
+                gains[cell.name, sigma] = 100 * (cell["by_repetition"] - bar["by_repetition"]).dropna(), cell["epsilon"]
     if not gains:
         raise NotTestable("no noise level has both global learning and an alpha Q in between")
     (a, sigma), (gain, epsilon) = max(gains.items(), key=lambda item: item[1][0].mean())

@@ -172,7 +172,7 @@ def earlier_with_spread(runs: pd.DataFrame) -> Verdict:
         )
         for less, more in itertools.pairwise(deltas)
     ]
-    said = ", ".join(f"delta_std {delta:g} from round {spread(one, '.0f', 'never')}" for delta, one in at.items())
+    said = ", ".join(f"delta_std {delta:g} from round {spread(first, '.0f', 'never')}" for delta, first in at.items())
     return verdict(every(margins), f"some alpha Q < inf stays below global learning: {said}")
 
 

@@ -60,8 +60,8 @@ def draw(table: pd.DataFrame):
         risk_and_bound(ax, rows, "excess_risk")
         for name, look in BEST.items():
             low.plot(chosen["samples"], [order.index(a) for a in chosen[name]], **look)
-        for one in (ax, low):
-            _threshold(one, chosen)
+        for axes_of in (ax, low):
+            _threshold(axes_of, chosen)
         ax.set_title(budget_name(target))
         low.set_xlabel("samples of a user and rounds, n")
         low.set_yticks(range(len(order)), [f"{a:g}".replace("inf", r"$\infty$") for a in order])

@@ -66,7 +66,9 @@ def draw(table: pd.DataFrame):
     axes[1].set_ylabel("share of messages clipped, last 20 rounds")
     style.percent(axes[1].yaxis)
     words = {0.0: "fixed norm"} | {quantile: f"quantile {quantile:g}" for quantile in LOOKS if quantile}
-    handles = [Line2D([], [], label=words[one], **LOOKS[one]) for one in style.present(table, "followed", LOOKS)]
+    handles = [
+        Line2D([], [], label=words[quantile], **LOOKS[quantile]) for quantile in style.present(table, "followed", LOOKS)
+    ]
     style.head(figure, "Clipping at a quantile of the messages' lengths (after Andrew et al. 2021)", handles)
     style.footer(
         figure,

@@ -70,7 +70,7 @@ def get(name: str, data_files: DataFiles | None = None, *, report: Report | None
                 if tried or not report:
                     log.warning("%s: from %s%s", name, source, f" ({'; '.join(tried)})" if tried else "")
                 return copy
-    elsewhere = "cache" if any(isinstance(one, Prepared) for one in sources) else "cache or tensorflow_datasets"
+    elsewhere = "cache" if any(isinstance(source, Prepared) for source in sources) else "cache or tensorflow_datasets"
     otherwise = "" if data_files.source == ANY else ", or let --source (BENCH_SOURCE) be any"
     tried = "; ".join([f"not in {searched}, {elsewhere}", *tried])
     raise InputError(f"{name}: {tried}: {dataset.by_hand}{otherwise}.")
@@ -118,7 +118,7 @@ def _fetched(name: str, data_files: DataFiles) -> bool:
 
 def sources_of(dataset: DataSet, data_files: DataFiles) -> list[Source]:
     """Return the sources to try on this machine, of the kind that was asked for."""
-    return [one for one in dataset.sources if data_files.source in (ANY, one.kind) and one.here()]
+    return [source for source in dataset.sources if data_files.source in (ANY, source.kind) and source.here()]
 
 
 def _credited(cached: LocalCopy | None, users: LocalCopy | None) -> LocalCopy | None:

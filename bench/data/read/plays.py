@@ -43,7 +43,7 @@ def speeches(copy: LocalCopy) -> dict[tuple[str, str], list[str]]:
             if spoken:
                 said = found[play, role]
                 said[-1] = f"{said[-1]}\n{spoken}" if said[-1] else spoken
-    found = {who: spoken for who, said in found.items() if (spoken := [one for one in said if one])}
+    found = {who: spoken for who, said in found.items() if (spoken := [speech for speech in said if speech])}
     if not found:
         raise InputError(f"{path}: holds no speech: replace it by the original.")
     return found

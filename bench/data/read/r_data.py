@@ -57,7 +57,7 @@ def table(copy: LocalCopy, index: str, objects: str, name: str) -> dict[str, Col
         start, length = (int(number) for number in place.values)
         # An object is the length that it unpacks to, four bytes, and a zlib stream.
         frame = _parsed(_unpacked(content(path)[start + 4 : start + length]))
-        columns = {key: _column(one) for key, one in zip(_names(frame), frame.values, strict=True)}
+        columns = {key: _column(column) for key, column in zip(_names(frame), frame.values, strict=True)}
         if len({len(column.values) for column in columns.values()}) != 1:
             raise ValueError("columns of different lengths")
         return columns

@@ -34,8 +34,8 @@ def of_bytes(data: bytes, path: Path) -> tuple[list[np.ndarray], list[np.ndarray
     """Return `schools` of a file with this content; errors name `path`."""
     try:
         table = loadmat(io.BytesIO(data))
-        features = [np.asarray(one, float) for one in table["X"].ravel()]
-        scores = [np.asarray(one, float).ravel() for one in table["Y"].ravel()]
+        features = [np.asarray(cell, float) for cell in table["X"].ravel()]
+        scores = [np.asarray(cell, float).ravel() for cell in table["Y"].ravel()]
     except (KeyError, TypeError, ValueError, NotImplementedError, MatReadError):
         raise InputError(f"{path}: not a MATLAB file with X and Y: replace it by the original school.mat.") from None
     if not features or len(features) != len(scores):

@@ -96,5 +96,5 @@ def cyclic_readings(
         of = partial(bounded_participation_gaussian, noise_multiplier, max_participations=max_participations)
     else:
         of = partial(correlated_gaussian, noise_multiplier, sensitivity=sensitivity)
-    replaced, removed = (of(neighbors=one, **statement) for one in (REPLACE, ADD_OR_REMOVE))
+    replaced, removed = (of(neighbors=relation, **statement) for relation in (REPLACE, ADD_OR_REMOVE))
     return {"paper": replaced, "worst_case": replaced, "removed": removed}

@@ -121,9 +121,9 @@ def methods_by_task(
     over, titles = task_ranks(rows), {row["algorithm"]: title(row) for row in rows.to_dict("records")}
     names = list(dict.fromkeys(rows["name"])) if epsilon == EVERY else list(dict.fromkeys(name for name, _ in at))
     written = []
-    for one in ranks[ranks["target_epsilon"] == epsilon].to_dict("records"):
-        method = one["algorithm"]
-        cells = {"method": titles[method], "mean rank": number(one["mean_rank"], mean_rank(one))}
+    for row in ranks[ranks["target_epsilon"] == epsilon].to_dict("records"):
+        method = row["algorithm"]
+        cells = {"method": titles[method], "mean rank": number(row["mean_rank"], mean_rank(row))}
         for name in names:
             if epsilon == EVERY:
                 value = over.get((name, method))

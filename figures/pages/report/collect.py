@@ -218,7 +218,7 @@ def collect(results: Path, scale: str | None, repository: Path | None) -> Report
         main.title,
         here.title if here else "",
         next(filter(None, map(ranked, reversed(places))), None),
-        [one for place in places for one in compared(place / "compare")],
+        [comparison for place in places for comparison in compared(place / "compare")],
     )
 
 
@@ -235,7 +235,7 @@ def _section(name: str, main: Place, here: Place | None) -> Section:
         dict.fromkeys(
             [
                 *(sweep for claim in paper.claims for sweep in claim.sweeps),
-                *(one for it in paper.figures.values() for one in it.sweeps),
+                *(sweep for it in paper.figures.values() for sweep in it.sweeps),
             ]
         )
     )

@@ -29,8 +29,8 @@ def document(
         styles, programs: (package, name of a file in it), in addition to those of all pages.
         images: where its pictures are, `EMBEDDED` or `BESIDE`.
     """
-    style = "".join(_text(*one) for one in ((OWN, "page.css"), *styles))
-    program = "".join(_text(*one) for one in ((OWN, "page.js"), *programs))
+    style = "".join(_text(*file) for file in ((OWN, "page.css"), *styles))
+    program = "".join(_text(*file) for file in ((OWN, "page.js"), *programs))
     head = (
         '<meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

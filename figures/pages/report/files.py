@@ -42,9 +42,9 @@ def files_of(report: Report, index: str) -> dict[str, bytes]:
     if report.board:
         files[BOARD_ROWS] = report.board.csv
         files |= {BOARD: report.board.page} if report.board.page else {}
-    for one in report.comparisons:
-        files |= {in_comparison(one.name, file): content for file, content in one.files.items()}
-        files |= {in_comparison(one.name, "picture.png"): one.picture} if one.picture else {}
+    for comparison in report.comparisons:
+        files |= {in_comparison(comparison.name, file): content for file, content in comparison.files.items()}
+        files |= {in_comparison(comparison.name, "picture.png"): comparison.picture} if comparison.picture else {}
     return files
 
 

@@ -41,14 +41,14 @@ def header(report: Report) -> str:
 
 def _origin(facts: Sequence[Facts | None]) -> dict[str, str]:
     """Return the number of runs, the date and commit of the newest, and how many commits there are."""
-    found = [one for one in facts if one]
-    newest = max((one.newest for one in found), default="")
-    latest = sorted({commit for one in found if one.newest == newest for commit in one.newest_commits})
-    several = len({commit for one in found for commit in one.commits})
+    found = [fact for fact in facts if fact]
+    newest = max((fact.newest for fact in found), default="")
+    latest = sorted({commit for fact in found if fact.newest == newest for commit in fact.newest_commits})
+    several = len({commit for fact in found for commit in fact.commits})
     commits = f", commit {', '.join(latest[:2])}" if latest else ""
     others = f" (all runs: {several} commits)" if several > 1 else ""
     return {
-        "Runs": f"{sum(one.num_runs for one in found):,}" if found else "",
+        "Runs": f"{sum(fact.num_runs for fact in found):,}" if found else "",
         "Newest run": escape(f"{newest}{commits}{others}") if newest else "",
     }
 
@@ -60,7 +60,7 @@ def run_here(report: Report) -> str:
     facts = [paper.of_here for paper in report.papers if paper.of_here]
     drawn = sum(exhibit.here is not None for paper in report.papers for exhibit in paper.exhibits)
     origin = _origin(facts)
-    seconds = sum(one.wall_s + one.compile_s for one in facts)
+    seconds = sum(fact.wall_s + fact.compile_s for fact in facts)
     told = (
         "The verdicts of these runs stand beside the committed ones."
         if decided_here(report)
@@ -95,7 +95,7 @@ def others(report: Report) -> str:
 
 def _card(section: Section, folder: str) -> str:
     paper = PAPERS[section.name]
-    lead = next((one for one in section.exhibits if one.name == paper.leading), None)
+    lead = next((exhibit for exhibit in section.exhibits if exhibit.name == paper.leading), None)
     parts = [
         element("h2", element("a", escape(paper.cited), href=f"#paper-{section.name}")),
         element("p", escape(f"Protects {paper.protects}, against {paper.against}."), class_="soft"),

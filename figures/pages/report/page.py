@@ -38,7 +38,9 @@ def page(report: Report, folder: str) -> str:
         *_comparisons(report.comparisons, folder),
     ]
     programs = [("figures.pages.report", "claims.js")]
-    return document(TITLE, _header(report), [one for one in sections if one], programs=programs, images=BESIDE)
+    return document(
+        TITLE, _header(report), [section for section in sections if section], programs=programs, images=BESIDE
+    )
 
 
 def _header(report: Report) -> str:
@@ -252,7 +254,7 @@ def _verdicts_here(paper: Section) -> str:
 def _comparisons(comparisons: list[Compared], folder: str) -> list[str]:
     if not comparisons:
         return []
-    shown = (_comparison(one, folder) for one in comparisons)
+    shown = (_comparison(comparison, folder) for comparison in comparisons)
     return [element("section", "<h2>Comparisons</h2>", *shown, id="comparisons")]
 
 
