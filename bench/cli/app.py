@@ -11,6 +11,7 @@ from bench.cli.attacks import attack
 from bench.cli.audit import audit
 from bench.cli.conformance import conformance
 from bench.cli.data import app as data_app
+from bench.cli.extrapolation import extrapolate
 from bench.cli.options import Commands, DataDir, Json, Out, Source, Version, Workers, path
 from bench.cli.privacy import epsilon, noise
 from bench.cli.upkeep import export, merge, status
@@ -33,6 +34,7 @@ app.command()(noise)
 app.command()(audit)
 app.command()(conformance)
 app.command()(attack)
+app.command()(extrapolate)
 app.command()(merge)
 app.command()(status)
 app.command()(verify)

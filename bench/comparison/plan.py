@@ -82,7 +82,7 @@ def make_plan(request: Request) -> Plan:
     known = problem.level.baselines(task) if problem.baselines is None else problem.baselines
     usual = {label: variant for label, variant in known.items() if not variant.on_request}
     wanted = usual if request.baselines is None else request.baselines
-    wanted = list(dict.fromkeys(_in_legend(name, known, problem.name) for name in wanted))
+    wanted = list(dict.fromkeys(in_legend(name, known, problem.name) for name in wanted))
     unfit = _unfit(usual, request, task) if problem.baselines is None and request.baselines is None else {}
     baselines = {label: known[label] for label in wanted if label not in unfit}
     variants = baselines | {label: _asked_for(method, known.values()) for label, method in request.methods.items()}
@@ -112,7 +112,7 @@ def make_plan(request: Request) -> Plan:
     return Plan(request, candidates, unfit)
 
 
-def _in_legend(name: str, known: Mapping[str, Variant], on: str) -> str:
+def in_legend(name: str, known: Mapping[str, Variant], on: str) -> str:
     """Return the name in the legend of a baseline that a caller names so, or by its method: "DP-FedAvg" or "dp_fedavg".
 
     Raises:

@@ -23,7 +23,7 @@ from bench.privacy.events import SENSITIVITY, check_delta
 from bench.store.part_files import check_writable
 
 TUNING_SEEDS = 1000  # the tuning runs of split t have the seed 1000 + t, so that no test run shares their randomness
-COMPARE, BOARD = "compare", "board"  # takes the place of a sweep's scale
+COMPARE, BOARD, EXTRAPOLATED = "compare", "board", "extrapolated"  # takes the place of a sweep's scale
 
 
 class Request(NamedTuple):
@@ -46,6 +46,7 @@ class Request(NamedTuple):
     scale: the subfolder of the results folder, for comparisons or for the board.
     board: folder of a board whose methods are included without being run.
     reference: name of the method that gains are taken over; None for the best baseline at each epsilon.
+    on_the_way: whether test runs are also scored before their end.
     """
 
     problem: Problem
@@ -65,6 +66,7 @@ class Request(NamedTuple):
     scale: str = COMPARE
     board: Path | None = None
     reference: str | None = None
+    on_the_way: bool = True
 
     @property
     def folder(self) -> Path:

@@ -202,8 +202,8 @@ def _run_wanted(
         settings: name in the legend -> list of settings; a setting's number is its index.
         wanted: rows of `KEYS`.
         first_seed: seed of the first split.
-        num_settings: number of settings tried for each method, for test runs, which are also evaluated on the way; 0
-            for tuning runs, which are evaluated at the end and have no cost columns.
+        num_settings: number of settings tried for each method, for test runs, which are also evaluated on the way where
+            the request says so; 0 for tuning runs, which are evaluated at the end and have no cost columns.
 
     Returns:
         One row per run and evaluation.
@@ -214,7 +214,7 @@ def _run_wanted(
         pairs = _distinct(wanted.loc[wanted["algorithm"] == label, names])
         points[label] = _points(plan.candidates[label], tasks, settings[label], pairs, num_settings=num_settings)
     splits = range(request.num_splits)
-    every = rounds_between if num_settings else None
+    every = rounds_between if num_settings and request.on_the_way else None
     whole = _sweep(plan, stage, make, points, [(split, first_seed + split) for split in splits], every)
     for split in splits:
         of_split = wanted[wanted["trial"] == split]
