@@ -119,6 +119,7 @@ GOOD_ARGUMENTS = {
     **{key: ["tiny", "other", "all"] for key in ("run", "status")},
     **{key: ["ppsgd", "method.py", "method.py:method", "dp_fedavg", "local_learning"] for key in ("compare", "audit")},
     "attack": ["small", "synthetic", "DP-FedAvg"],
+    "extrapolate": ["small", "synthetic", "digits"],
     "merge": ["results", "results/smoke", "results/smoke/tiny"],
     "data": ["mnist", "school"],
     "conformance": ["answers.json"],
