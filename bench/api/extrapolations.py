@@ -37,7 +37,7 @@ def extrapolate(
         methods: of the task, by their names in the legend or of the methods.
         epsilon: one, finite.
         factors: how many times as many users; default 1, 2, 5, 10, 20, 50, 100.
-        num_settings: settings tried for each method and factor; default 16.
+        num_settings: settings tried for each method and factor; default 12.
         seeds: data splits; default 3.
         rounds: default the board's, and of other tasks the task's.
         out: results folder.

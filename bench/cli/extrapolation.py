@@ -15,7 +15,7 @@ def extrapolate(
     factors: Annotated[
         str, typer.Option(help="How many times as many users, separated by commas; 1 is always run.")
     ] = "1,2,5,10,20,50,100",
-    num_settings: Annotated[int, typer.Option("--settings", help="Settings tried for each method and factor.")] = 16,
+    num_settings: Annotated[int, typer.Option("--settings", help="Settings tried for each method and factor.")] = 12,
     seeds: Annotated[int, typer.Option(help="Number of data splits.")] = 3,
     rounds: Annotated[int | None, typer.Option(help="Number of communication rounds; default the board's.")] = None,
     out: Out = Path("results"),

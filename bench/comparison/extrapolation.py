@@ -47,7 +47,7 @@ from bench.ranking import gains_over
 
 FACTOR = "users_factor"  # the argument, and the column: K, how many times the users there are
 FACTORS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
-SETTINGS, SPLITS = 16, 3  # fewer than on the board, so that seven populations take minutes
+SETTINGS, SPLITS = 12, 3  # fewer than on the board, so that seven populations take minutes
 ALONE = "Local learning"  # in the legend, what the others are compared with
 FURTHEST = 1e6  # factor
 
