@@ -12,7 +12,8 @@ What this assumes, and what it leaves out:
   more of them. With K times as many actual users a method would do better in both.
 - sigma, epsilon and delta are those of the users that exist, since the rate of sampling is the same. But delta should
   fall as the users grow: at delta / K the same noise has a larger epsilon, which stands beside it.
-- Learning alone stays as it is.
+- Learning alone stays as it is. It is tuned among as many settings as on the board, more than the others have, so that
+  nothing beats it for want of settings.
 
 Simulators of federated learning scale the noise in this way to try settings of a large cohort on a small one. Numbers
 from it are extrapolated.
@@ -53,18 +54,20 @@ FURTHEST = 1e6  # factor
 
 
 class Extrapolation(NamedTuple):
-    """What is run: the request, and for each method in its plan that is not learning alone, what it is.
+    """What is run: two requests for the same splits, and for each method in the plan of the first, what it is.
 
     request: of a problem with a baseline for each method and factor.
+    alone: of learning alone, whose results serve every epsilon; None where the problem does not have it.
     runs_of: name in the plan -> (name in the legend, factor).
     """
 
     request: Request
+    alone: Request | None
     runs_of: dict[str, tuple[str, float]]
 
 
 def for_more_users(method: Method) -> Method:
-    """The method with the argument `users_factor`, K, by which its noise is divided.
+    """Return the method with the argument `users_factor`, K, by which its noise is divided.
 
     Its releases, checks and costs are those of the method: the noise multiplier is that of the larger population.
 
@@ -111,7 +114,7 @@ def extrapolation(
         methods: of the task, by their names in the legend or of the methods.
         epsilon: finite.
         factors: how many times as many users there are; 1, those that exist, is always among them.
-        num_settings, seeds: settings tried for each method and factor, and data splits.
+        num_settings, seeds: settings tried for each method and factor, learning alone excepted, and data splits.
         rounds: default the task's.
         out: results folder; everything goes to out/extrapolated.
         fresh: whether earlier runs are moved aside.
@@ -129,7 +132,7 @@ def extrapolation(
     if wrong:
         raise InputError(f"a factor is {wrong[0]:g}: give how many times as many users there are, from 1 on")
     known = on.level.baselines(on.test_tasks()(0)) if on.baselines is None else on.baselines
-    baselines: dict[str, Variant] = {ALONE: known[ALONE]._replace(on_request=False)} if ALONE in known else {}
+    baselines: dict[str, Variant] = {}
     runs_of = {}
     names = list(dict.fromkeys(in_legend(name, known, on.name) for name in methods))
     if not [name for name in names if name != ALONE]:
@@ -146,17 +149,18 @@ def extrapolation(
             args = {**variant.args, FACTOR: factor}
             baselines[label] = variant._replace(method=method, args=args, on_request=False)
             runs_of[label] = name, factor
-    request = make_request(
-        task=dataclasses.replace(on, baselines=baselines),
-        epsilons=[float(epsilon)],
-        seeds=seeds,
-        num_settings=num_settings,
-        rounds=rounds,
-        name=f"{on.name}_epsilon_{epsilon:g}",
-        out=out,
-        fresh=fresh,
-    )
-    return Extrapolation(request._replace(scale=EXTRAPOLATED, on_the_way=False), runs_of)
+    whole: dict[str, Any] = {"seeds": seeds, "rounds": rounds, "out": out, "fresh": fresh}
+
+    def request_for(baselines: dict[str, Variant], **options) -> Request:
+        request = make_request(task=dataclasses.replace(on, baselines=baselines), **whole | options)
+        return request._replace(scale=EXTRAPOLATED, on_the_way=False)
+
+    name = f"{on.name}_epsilon_{epsilon:g}"
+    request = request_for(baselines, epsilons=[float(epsilon)], num_settings=num_settings, name=name)
+    if ALONE not in known:
+        return Extrapolation(request, None, runs_of)
+    alone = {ALONE: known[ALONE]._replace(on_request=False)}
+    return Extrapolation(request, request_for(alone, name=f"{on.name}_learning_alone"), runs_of)
 
 
 def run(planned: Extrapolation, pool: Pool | None = None) -> Comparison:
@@ -170,26 +174,27 @@ def run(planned: Extrapolation, pool: Pool | None = None) -> Comparison:
     check_data(planned.request)
     plan = make_plan(planned.request)
     candidates = {
-        label: _once_without_noise(candidate, *planned.runs_of.get(label, ("", 1.0)))
-        for label, candidate in plan.candidates.items()
+        label: _once_without_noise(candidate, *planned.runs_of[label]) for label, candidate in plan.candidates.items()
     }
-    return run_plan(Plan(planned.request, candidates, plan.unfit), pool)
+    alone = run_plan(make_plan(planned.alone), pool).evaluations if planned.alone else pd.DataFrame()
+    compared = run_plan(Plan(planned.request, candidates, plan.unfit), pool)
+    return compared._replace(evaluations=pd.concat([compared.evaluations, alone], ignore_index=True))
 
 
 def _once_without_noise(candidate: Candidate, name: str, factor: float) -> Candidate:
-    """The candidate at the epsilons at which it is run.
+    """Return the candidate at the epsilons at which it is run.
 
     Raises:
         InputError: for a method without a private epsilon.
     """
     private = [value for value in candidate.epsilons if math.isfinite(value)]
-    if name and not any(private):
+    if not any(private):
         raise InputError(f"{name} releases nothing, or declares no privacy: more users do not change its noise")
     return candidate if factor == 1 else candidate._replace(epsilons=private)
 
 
 def table(planned: Extrapolation, compared: Comparison) -> pd.DataFrame:
-    """One row per method and population, measured or extrapolated, and one of every method without noise.
+    """Return one row per method and population, measured or extrapolated, and one of every method without noise.
 
     Returns:
         method, target_epsilon (inf without noise); users_factor, NaN without noise and for learning alone;
@@ -206,12 +211,15 @@ def table(planned: Extrapolation, compared: Comparison) -> pd.DataFrame:
     ]
     on = request.problem
     stated = {"metric": on.metric, "best": on.best, "problem": on.name, "title": on.title}
-    found = pd.DataFrame(rows).assign(settings_tried=request.num_settings, **stated, **select.where_from(runs))
+    found = pd.DataFrame(rows).assign(**stated, **select.where_from(runs))
+    found["settings_tried"] = request.num_settings
+    if planned.alone is not None:
+        found.loc[found["method"] == ALONE, "settings_tried"] = planned.alone.num_settings
     return found.sort_values(["target_epsilon", "method", FACTOR], ignore_index=True)
 
 
 def _rows_at(target: float, runs: pd.DataFrame, planned: Extrapolation, compared: Comparison) -> list[dict[str, Any]]:
-    """The rows of one epsilon, of runs at their end."""
+    """Return the rows of one epsilon, of runs at their end."""
     on, metric = planned.request.problem, planned.request.problem.metric
     num_users, delta = on.test_tasks()(0).num_clients, planned.request.statement.delta
     means = select.interval(runs.assign(target_epsilon=target), by=["algorithm"], value=metric).set_index("algorithm")
@@ -236,7 +244,7 @@ def _rows_at(target: float, runs: pd.DataFrame, planned: Extrapolation, compared
 
 
 def _at_lower_delta(compared: Comparison, label: str, own: pd.DataFrame, factor: float) -> float:
-    """The epsilon of a method's noise at a delta that falls as the users grow, the largest over splits."""
+    """Return the epsilon of a method's noise at a delta that falls as the users grow, the largest over splits."""
     candidate, spent = compared.plan.candidates[label], []
     task, delta = compared.plan.request.problem.test_tasks()(0), compared.plan.request.statement.delta / factor
     for row in own.to_dict("records"):
@@ -281,7 +289,7 @@ def crossing(factors: Sequence[float], gains: Sequence[float]) -> Crossing:
 
 
 def said(found: pd.DataFrame) -> list[str]:
-    """A sentence for each method on where it passes learning alone."""
+    """Return a sentence for each method on where it passes learning alone."""
     sentences = []
     for name, rows in found[found[FACTOR].notna()].groupby("method", sort=False):
         rows = rows.sort_values(FACTOR)

@@ -15,6 +15,7 @@ from bench.algorithms import ALGORITHMS
 from bench.api.extrapolations import extrapolate
 from bench.cli.app import app
 from bench.comparison import extrapolation as extrapolating
+from bench.comparison.defaults import NUM_SETTINGS
 from bench.comparison.extrapolation import FACTOR, Crossing, crossing, extrapolation, for_more_users, said
 from bench.comparison.problems import PROBLEMS
 from bench.comparison.report import extrapolated
@@ -73,12 +74,25 @@ def test_what_is_released_and_what_it_costs_are_those_of_the_method():
 
 
 def test_with_the_users_that_exist_it_is_the_comparison(found, tmp_path):
-    usual = compared(baselines=[METHOD, "Local learning"], out=tmp_path, **SMALL | {"epsilons": [1.0]}).runs
+    usual = compared(baselines=[METHOD], out=tmp_path, **SMALL | {"epsilons": [1.0]}).runs
     means = usual.groupby(["algorithm", "target_epsilon"])["excess_risk"].mean()
     mine = found.set_index(["method", "target_epsilon", "extrapolated"])["excess_risk"]
     assert mine[METHOD, 1.0, False] == pytest.approx(means[METHOD, 1.0], rel=1e-5)
     assert mine[METHOD, math.inf, False] == pytest.approx(means[METHOD, math.inf], rel=1e-5)
-    assert mine["Local learning", 1.0, False] == pytest.approx(means["Local learning", 0.0], rel=1e-5)
+
+
+def test_learning_alone_has_as_many_settings_as_on_the_board(found, tmp_path):
+    """With the few of the others it would be beaten by fewer users than on the board."""
+    more = SMALL | {"epsilons": [1.0], "num_settings": NUM_SETTINGS}
+    usual = compared(baselines=["Local learning"], out=tmp_path, **more).runs
+    mine = found.set_index(["method", "target_epsilon", "extrapolated"])
+    assert mine.loc[("Local learning", 1.0, False), "excess_risk"] == pytest.approx(
+        usual["excess_risk"].mean(), rel=1e-5
+    )
+    assert found.groupby("method")["settings_tried"].unique().map(list).to_dict() == {
+        METHOD: [FEW["num_settings"]],
+        "Local learning": [NUM_SETTINGS],
+    }
 
 
 # ---- What the rows say ----
@@ -106,7 +120,9 @@ def test_gains_are_paired_with_learning_alone(found, folder):
     runs = runs[runs["rounds"] == runs["num_rounds"]].pivot_table(
         index="trial", columns=["algorithm", "target_epsilon"], values="excess_risk"
     )
-    gains = runs["Local learning", 0.0] - runs[f"{METHOD}, users × 4", 1.0]
+    alone = part_files.read(folder / "extrapolated" / "tiny_learning_alone" / "test")
+    alone = alone[alone["rounds"] == alone["num_rounds"]].set_index("trial")["excess_risk"]
+    gains = alone - runs[f"{METHOD}, users × 4", 1.0]
     row = found[found[FACTOR] == 4].iloc[0]
     assert row["gain"] == pytest.approx(gains.mean(), rel=1e-5)
     assert row["gain_high"] - row["gain"] == pytest.approx(row["gain"] - row["gain_low"])
@@ -118,11 +134,10 @@ def test_nothing_of_it_can_be_taken_for_a_row_of_the_board(found, folder):
     assert [path.name for path in folder.iterdir()] == ["extrapolated"]
     runs = part_files.read(place / "tiny_epsilon_1" / "test")
     assert set(runs["scale"]) == {"extrapolated"}
-    own = runs[runs["algorithm"] != "Local learning"]
-    assert set(own[FACTOR]) == {1.0, 4.0}
-    assert all(", users × " in name for name in own["algorithm"])
+    assert set(runs[FACTOR]) == {1.0, 4.0}
+    assert all(", users × " in name for name in runs["algorithm"])
     with pytest.raises(InputError, match="is not the folder of a board's task"):
-        compare("ppsgd", task="tiny", against=place, out=folder)
+        compare("ppsgd", task="tiny", board=place, out=folder)
     table = pd.read_csv(place / "tiny_epsilon_1" / "extrapolated.csv")
     assert table["extrapolated"].sum() == 1
 

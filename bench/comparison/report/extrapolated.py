@@ -73,10 +73,7 @@ def draw(found: pd.DataFrame, sentences: Sequence[str], held_out: str) -> Figure
     if metric_limits.are_shares(found[metric]):
         style.percent(ax.yaxis)
     style.head(figure, f"{title} at ε = {epsilon:g}: score against the number of users", *in_rows(handles))
-    tuned = (
-        f"Arguments were chosen for every number of users and split among {found['settings_tried'].iloc[0]} settings"
-    )
-    notes = [*(f"{sentence}." for sentence in sentences), delta_words(found), f"{tuned}, tuned on {held_out}."]
+    notes = [*(f"{sentence}." for sentence in sentences), delta_words(found), tuned_words(found, held_out)]
     style.footer(figure, found.assign(scale=""), WHAT, *map(style.literal, notes), bands="bars and the band")
     return figure
 
@@ -88,14 +85,14 @@ def _level(ax: Axes, row: pd.Series, metric: str) -> None:
 
 
 def _points(ax: Axes, rows: pd.DataFrame, metric: str, look: style.Look) -> None:
-    """Scores against users, with their intervals as bars."""
+    """Draw scores against users, with their intervals as bars."""
     known = rows[np.isfinite(rows["low"]) & np.isfinite(rows[metric])]
     ax.vlines(known["users"], known["low"], known["high"], color=look["color"], linewidth=0.9)
     ax.plot(rows["users"], rows[metric], **look)
 
 
 def delta_words(found: pd.DataFrame) -> str:
-    """What happens to delta as the users grow, in a sentence."""
+    """Return what happens to delta as the users grow, in a sentence."""
     most = found[found[FACTOR].notna()].sort_values(FACTOR).iloc[-1]
     return (
         f"δ is {most['delta']:.2g} throughout, so that users times δ reaches {most['users_times_delta']:.2g} at "
@@ -104,8 +101,18 @@ def delta_words(found: pd.DataFrame) -> str:
     )
 
 
+def tuned_words(found: pd.DataFrame, held_out: str) -> str:
+    """Return what settings were chosen by, and among how many, in a sentence."""
+    tried = found.groupby(found["method"] == ALONE)["settings_tried"].first()
+    alone = f", those of learning alone among {tried[True]}" if True in tried.index else ""
+    return (
+        f"Arguments were chosen for every number of users and split among {tried[False]} settings{alone}, "
+        f"tuned on {held_out}."
+    )
+
+
 def cells(found: pd.DataFrame) -> pd.DataFrame:
-    """The table for readers: one row per method and number of users."""
+    """Return the table for readers: one row per method and number of users."""
     metric = found["metric"].iloc[0]
     form = tables.digits_for(metric)
     listed = []
@@ -133,7 +140,7 @@ def cells(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def write(found: pd.DataFrame, sentences: Sequence[str], folder: Path, held_out: str) -> list[Path]:
-    """Write extrapolated.png, .csv and .md into a folder; the paths.
+    """Write extrapolated.png, .csv and .md into a folder, and return their paths.
 
     Args:
         found: of `bench.comparison.extrapolation.table`.
