@@ -10,6 +10,7 @@ x. Through a convolution the gradient of a canary spreads over all layers, so th
 """
 
 import dataclasses
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -33,7 +34,7 @@ FEATURES = 9  # of a task with one canary
 CHANNELS, STRIDES = (2, 4), (5, 1)  # of the convolutions
 SHAPES = ("axis", "dense")
 PAIR, MANY = 2, 32  # users of the tasks with few, and features, whose number tells how large a change is
-LEAVES = {"first": (8,), "second": (2, 4), "third": (4, 2), "fourth": (8,)}  # of `layers`: MANY numbers together
+LEAVES = ("first", "second", "third", "fourth")  # of the model of `layers`
 
 
 def product(score: Array, target: Array) -> Array:
@@ -49,8 +50,16 @@ def product_loss(w: Array, theta: Array, example) -> Array:
 
 def layered_loss(w: dict[str, Array], theta: dict[str, Array], example) -> Array:
     """Return `product_loss` for a model in the leaves LEAVES."""
-    one, other = (jnp.concatenate([jnp.ravel(leaves[name]) for name in LEAVES]) for leaves in (w, theta))
+    one, other = (jnp.concatenate([jnp.ravel(leaves[name]) for name in LEAVES if name in w]) for leaves in (w, theta))
     return product_loss(one, other, example)
+
+
+def leaves_of(number: int) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of leaves with this many numbers together, of as many numbers each as can be."""
+    each = number // len(LEAVES)
+    wide = (2, each // 2) if each % 2 == 0 else (1, each)
+    shapes = ((number - 3 * each,), wide, wide[::-1], (each,))
+    return {name: shape for name, shape in zip(LEAVES, shapes, strict=True) if math.prod(shape)}
 
 
 def headed_loss(shared: dict[str, Array], local: dict[str, Array], example) -> Array:
@@ -139,9 +148,10 @@ def pair(canaries: Array, present: Array) -> Task:
 
 def layers(canaries: Array, present: Array) -> Task:
     """Return the same task with a model of several leaves, of which the dense canary has an equal share in each."""
+    whole = pair(canaries, present)
     return dataclasses.replace(
-        pair(canaries, present),
-        init_params={name: jnp.zeros(shape) for name, shape in LEAVES.items()},
+        whole,
+        init_params={name: jnp.zeros(shape) for name, shape in leaves_of(canaries.shape[1]).items()},
         loss=layered_loss,
         linear=None,
         name="audit_layers",

@@ -137,6 +137,16 @@ def test_one_run_measures_something_where_there_is_something_to_measure():
 
 
 @pytest.mark.parametrize(
+    ("name", "family", "canaries"),
+    [("dp_fedavg", "layers", 21), ("dp_fedavg", "layers", 48), ("dp_fedrep", "heads", 21)],
+)
+def test_every_task_for_users_holds_as_many_canaries_as_asked_for(name, family, canaries):
+    found = audit(name, family=family, runs=3000, canaries=canaries, power=False, seconds=0)
+    assert not found.refuted
+    assert any(one.how == "one run" for finding in found.findings for one in finding.bounds)
+
+
+@pytest.mark.parametrize(
     ("name", "given", "sized"),
     [
         ("ppsgd", {"sampler": "all", "num_sampled": 4}, {"num_sampled": 50, "batch_size": 1}),
