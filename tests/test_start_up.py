@@ -38,6 +38,7 @@ def imported(code: str) -> set[str]:
         ("from bench import load", {"pandas", "pyarrow"}),
         ("from bench import compare, load, run", {"pandas", "pyarrow"}),
         (DRAW, {"pandas", "pyarrow", "matplotlib", "scipy.special", "figures"}),
+        (f"{DRAW}, figures.claims", {"pandas", "pyarrow", "matplotlib", "scipy.special", "figures"}),
     ],
 )
 def test_only_what_is_needed_is_imported(code, may):

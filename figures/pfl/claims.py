@@ -10,8 +10,6 @@ import numpy as np
 import pandas as pd
 
 from bench.analysis import select
-from bench.privacy.accounting import epsilons
-from bench.privacy.events import poisson_gaussian
 from figures.pfl import common, tables
 from figures.pfl.cells import KEYS, Cells, Key, near, of_runs, of_tables
 from figures.pfl.common import DATASETS, MODELS, TABLES
@@ -231,6 +229,10 @@ def nominal_epsilon_holds(dataset: str) -> Callable[[pd.DataFrame], Verdict]:
     it."""
 
     def check(runs: pd.DataFrame) -> Verdict:
+        # No other claim needs an accountant, whose import takes a second of every process that judges claims.
+        from bench.privacy.accounting import epsilons
+        from bench.privacy.events import poisson_gaussian
+
         rows = common.final(on(runs, dataset))
         rows = rows[np.isfinite(rows["target_epsilon"]) & (rows["num_clients"] > 1)]
         draws = rows.drop_duplicates(["num_clients", "trial"])  # the draws are the same for all models
@@ -253,6 +255,10 @@ def intermediate_epsilon(dataset: str) -> Callable[[pd.DataFrame], Verdict]:
     root of the ratio of their numbers, by the accountant of the tables."""
 
     def check(runs: pd.DataFrame) -> Verdict:
+        # No other claim needs an accountant, whose import takes a second of every process that judges claims.
+        from bench.privacy.accounting import epsilons
+        from bench.privacy.events import poisson_gaussian
+
         rows = common.final(on(runs, dataset))
         rows = rows[np.isfinite(rows["target_epsilon"]) & (rows["num_clients"] >= K)]
         if rows.empty:
