@@ -3,8 +3,9 @@
 import json
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
@@ -27,6 +28,7 @@ from figures.shared.runs import REPOSITORY, UNREAD, command, first_with, folders
 pa.set_memory_pool(pa.system_memory_pool())  # the default one asks for huge pages, which takes as long as reading
 TUNINGS = ("paper", "validation", "both")
 DRAW = "draw"  # the default command
+WORTH_PROCESSES = 6  # groups of figures for which the start of further processes pays
 FLAGS = ("--help", "--pdf", "--brief", "--json", "--check")  # options without a value
 
 Names = Annotated[list[str] | None, typer.Argument(help="Names of figures; default all.")]
@@ -130,6 +132,17 @@ class Incomplete(InputError):
     """A figure cannot be made from the available runs; other figures are still drawn."""
 
 
+class Drawn(NamedTuple):
+    """A figure that has been drawn.
+
+    path: of the image.
+    made_from: digest of its runs, for `record`; None for a PDF for print, whose folder keeps no record.
+    """
+
+    path: Path
+    made_from: str | None
+
+
 def write_figure(
     name: str,
     figure: Figure,
@@ -141,8 +154,8 @@ def write_figure(
     width: float | None = None,
     *,
     pdf: bool = False,
-) -> Path:
-    """Draw one figure and write its files, or with a width only the PDF for print; returns the path of the image.
+) -> Drawn:
+    """Draw one figure and write its files, or with a width only the PDF for print.
 
     Args:
         name: of the figure.
@@ -172,14 +185,43 @@ def write_figure(
     folder = out or scale_folder / "figures"
     try:
         if width is not None:
-            return save_printed(drawing, folder, name, figure.alt)
+            return Drawn(save_printed(drawing, folder, name, figure.alt), None)
         path = save_picture(drawing, table, folder, name, figure.alt, pdf=pdf)[0]
         if figure.printed:
             tables.save(figure.printed(table), folder, name)
-        record(folder, name, drawn_from)
     except OSError as error:
         raise cannot_write(error, folder) from None
-    return path
+    return Drawn(path, drawn_from)
+
+
+def write_together(
+    sweeps: tuple[str, ...], names: Sequence[str], results: Path, scale: str | None, *, every: bool, **options: Any
+) -> list[tuple[str, Drawn | Incomplete]]:
+    """Draw the figures that show the same sweeps, whose runs are read once.
+
+    Args:
+        sweeps: that they show.
+        names: of the figures.
+        results: the results folder.
+        scale: that was asked for.
+        every: whether a figure that cannot be made ends this.
+        options: further arguments of `write_figure`.
+
+    Raises:
+        Incomplete: with `every`, where a figure cannot be made from the available runs.
+        InputError: where a file cannot be read or written.
+    """
+    from figures import FIGURES
+
+    made_of, found = runs_of(results, scale, sweeps, UNREAD), []
+    for name in names:
+        try:
+            found.append((name, write_figure(name, FIGURES[name], made_of, results, scale, **options)))
+        except Incomplete as error:
+            if every:
+                raise
+            found.append((name, error))
+    return found
 
 
 @app.command()
@@ -227,18 +269,20 @@ def draw(
                 print(line, file=sys.stderr)
         return
     drawn = 0
-    for sweeps, together in by_sweeps(names or list(FIGURES)).items():
-        made_of = runs_of(results, scale, sweeps, UNREAD)
-        for name in together:
-            try:
-                print(write_figure(name, FIGURES[name], made_of, results, scale, tune, out, width, pdf=pdf))
-            except Incomplete as error:
-                if names:
-                    raise
-                print(f"{name} is left out: {error}", file=sys.stderr)
-            else:
-                drawn += 1
-        del made_of  # before the next ones are read
+    given = [(*group, results, scale) for group in by_sweeps(names or list(FIGURES)).items()]
+    write = partial(write_together, every=bool(names), tune=tune, out=out, width=width, pdf=pdf)
+    for found in side_by_side(write, given, None if len(given) >= WORTH_PROCESSES else 1):
+        for name, made in found:
+            if isinstance(made, Incomplete):
+                print(f"{name} is left out: {made}", file=sys.stderr)
+                continue
+            print(made.path, flush=True)
+            drawn += 1
+            if made.made_from is not None:
+                try:
+                    record(made.path.parent, name, made.made_from)
+                except OSError as error:
+                    raise cannot_write(error, made.path.parent) from None
     if not drawn:
         raise nothing_in(results, scale, "nothing to draw")
 

@@ -229,10 +229,6 @@ def nominal_epsilon_holds(dataset: str) -> Callable[[pd.DataFrame], Verdict]:
     it."""
 
     def check(runs: pd.DataFrame) -> Verdict:
-        # No other claim needs an accountant, whose import takes a second of every process that judges claims.
-        from bench.privacy.accounting import epsilons
-        from bench.privacy.events import poisson_gaussian
-
         rows = common.final(on(runs, dataset))
         rows = rows[np.isfinite(rows["target_epsilon"]) & (rows["num_clients"] > 1)]
         draws = rows.drop_duplicates(["num_clients", "trial"])  # the draws are the same for all models
