@@ -116,10 +116,14 @@ def main():
         "--mistake", choices=MISTAKES, help="; ".join(f"{name}: {is_}" for name, is_ in MISTAKES.items())
     )
     parser.add_argument("--runs", type=int, default=3000, help="in each of the two worlds")
-    parser.add_argument("--out", type=Path, default=Path("outputs"), help="folder for the arrays")
+    parser.add_argument(
+        "--out", type=Path, default=Path("outputs"), help="folder for the arrays, emptied of earlier ones"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of all noise")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
+    for earlier in (*options.out.glob("with_*.npy"), *options.out.glob("without_*.npy")):
+        earlier.unlink()  # or rounds of another program would be judged with these
     logging.getLogger("flwr").setLevel(logging.ERROR)
     TaskIdentity.task_id, TaskIdentity.run_id, TaskIdentity.node_id = 1, 1, 1  # as a simulation of Flower sets them
     for place, (world, direction) in enumerate((("with", 1.0), ("without", -1.0))):

@@ -102,10 +102,14 @@ def main():
     )
     parser.add_argument("--clip-norm", type=float, default=0.5)
     parser.add_argument("--runs", type=int, default=5000, help="in each of the two worlds")
-    parser.add_argument("--out", type=Path, default=Path("outputs"), help="folder for the arrays")
+    parser.add_argument(
+        "--out", type=Path, default=Path("outputs"), help="folder for the arrays, emptied of earlier ones"
+    )
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
+    for earlier in (*options.out.glob("with_*.npy"), *options.out.glob("without_*.npy")):
+        earlier.unlink()  # or rounds of another program would be judged with these
     for place, world in enumerate(("with", "without")):
         rng = np.random.default_rng([options.seed, place])  # the two worlds share no randomness
         inputs, targets = data(world == "with")

@@ -135,10 +135,14 @@ def main():
         said = "; ".join(f"{choice}: {meaning}" for choice, meaning in choices.items())
         parser.add_argument(name, choices=choices, default=default, help=said)
     parser.add_argument("--runs", type=int, default=3000, help="in each of the two worlds")
-    parser.add_argument("--out", type=Path, default=Path("outputs"), help="folder for the arrays")
+    parser.add_argument(
+        "--out", type=Path, default=Path("outputs"), help="folder for the arrays, emptied of earlier ones"
+    )
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
+    for earlier in (*options.out.glob("with_*.npy"), *options.out.glob("without_*.npy")):
+        earlier.unlink()  # or rounds of another program would be judged with these
     torch.set_num_threads(1)
     logging.getLogger("opacus").setLevel(logging.ERROR)  # an empty batch is no surprise here
     warnings.filterwarnings("ignore", message="Secure RNG turned off")  # right for experiments

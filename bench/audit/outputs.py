@@ -22,6 +22,7 @@ from bench.audit.report import FEWEST_RUNS, check
 from bench.audit.scales import World, scales
 from bench.errors import InputError
 
+STARTS = (b"\x93NUMPY", b"PK")  # the first bytes of npy and of npz
 SHARE = 1 / 2  # of the pilot runs: with more numbers than this in a run, their covariance is not estimated
 
 
@@ -172,6 +173,9 @@ def _worlds(with_unit: Sequence[Path | np.ndarray], without: Sequence[Path | np.
             f"{len(with_unit)} files have the outputs with the unit and {len(without)} those without it: give the same "
             "number of each, one for each round"
         )
+    given = [source for source in (*with_unit, *without) if isinstance(source, Path)]
+    if twice := [path for place, path in enumerate(given) if path in given[:place]]:
+        raise InputError(f"{twice[0]} is given twice: give the files with the unit, and then as many others without it")
     worlds = [_read(source) for source in with_unit], [_read(source) for source in without]
     for sources, world in zip((with_unit, without), worlds, strict=True):
         for source, part in zip(sources, world, strict=True):
@@ -181,12 +185,21 @@ def _worlds(with_unit: Sequence[Path | np.ndarray], without: Sequence[Path | np.
                     "same runs for every round"
                 )
         if len(world[0]) < FEWEST_RUNS:
-            raise InputError(f"{_named(sources[0])} has {len(world[0]):,} runs: give at least {FEWEST_RUNS}")
+            raise InputError(
+                f"{_named(sources[0])} has {len(world[0]):,} runs: give at least {FEWEST_RUNS} in each world"
+            )
     for sources, here, there in zip(zip(with_unit, without, strict=True), *worlds, strict=True):
         if here.shape[1] != there.shape[1]:
             raise InputError(
                 f"{_named(sources[0])} has {here.shape[1]:,} numbers in a run and {_named(sources[1])} has "
                 f"{there.shape[1]:,}: give the same outputs in both"
+            )
+        if not here.shape[1]:
+            raise InputError(f"{_named(sources[0])} has no numbers in a run: give what the program made public")
+        if np.array_equal(here, there) and np.ptp(here, axis=0).any():
+            raise InputError(
+                f"{_named(sources[0])} and {_named(sources[1])} are the same, so that both worlds have the same noise: "
+                "seed each of them once, differently"
             )
     return worlds
 
@@ -200,11 +213,16 @@ def _read(source: Path | np.ndarray) -> np.ndarray:
     arrays = _arrays(source)
     for name, array in arrays.items():
         whose = f"{_named(source)}{f' ({name})' if len(arrays) > 1 else ''}"
+        if np.iscomplexobj(array):
+            raise InputError(f"{whose} has complex numbers: give their real and imaginary parts, as real numbers")
         if array.ndim < 1 or not (np.issubdtype(array.dtype, np.number) or array.dtype == bool):
             raise InputError(f"{whose} has {array.dtype} of shape {array.shape}: give numbers, one row for each run")
-        if np.iscomplexobj(array) or not np.isfinite(array).all():
+        if not len(array):
+            raise InputError(f"{whose} is empty: give a row for each run, at least {FEWEST_RUNS} in each world")
+        if not np.isfinite(array).all():
             raise InputError(
-                f"{whose} has numbers that are not finite: leave such runs out of both worlds, or clip them"
+                f"{whose} has numbers that are not finite: mend the program and run all again, since to leave out such "
+                "runs would choose among runs by what they put out"
             )
     sizes = {len(array) for array in arrays.values()}
     if len(sizes) > 1 or not arrays:
@@ -217,18 +235,22 @@ def _read(source: Path | np.ndarray) -> np.ndarray:
 def _arrays(source: Path | np.ndarray) -> dict[str, np.ndarray]:
     if not isinstance(source, Path):
         return {"": np.asarray(source)}
+    remedy = "give a file that numpy.save or numpy.savez wrote"
     try:
+        with source.open("rb") as file:
+            start = file.read(max(map(len, STARTS)))
+        if not start.startswith(STARTS):
+            raise InputError(f"{source} is no array of NumPy: {remedy}")
         loaded = np.load(source, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
             return {"": loaded}
         with loaded:
             return {name: loaded[name] for name in sorted(loaded.files)}
     except FileNotFoundError:
-        raise InputError(f"{source} does not exist: give a file that numpy.save or numpy.savez wrote") from None
+        raise InputError(f"{source} does not exist: {remedy}") from None
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(
-            f"{source} cannot be read ({str(error).splitlines()[0] if str(error) else type(error).__name__}): give a "
-            "file that numpy.save or numpy.savez wrote"
+            f"{source} cannot be read ({str(error).splitlines()[0] if str(error) else type(error).__name__}): {remedy}"
         ) from None
 
 

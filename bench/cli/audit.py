@@ -19,13 +19,13 @@ SECONDS = 20.0  # of the longer game
 
 def audit(
     targets: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="METHOD",
             help="A built-in method, FILE.py:NAME, or `all` built-in methods. With --outputs: files of outputs with "
             "the unit of privacy, one for each round, and then as many without it.",
         ),
-    ],
+    ] = None,
     outputs: Annotated[
         bool, typer.Option("--outputs", help="Audit the outputs of any program: npy or npz, one row for each run.")
     ] = False,
@@ -33,9 +33,15 @@ def audit(
         bool, typer.Option("--gaussian", help="With --outputs: all noise is Gaussian, and nothing is sampled.")
     ] = False,
     epsilon: Annotated[
-        float, typer.Option(help="Epsilon that the method declares; its noise is calibrated to it.")
-    ] = 3.0,
-    delta: Annotated[float, typer.Option(help="Delta of (epsilon, delta)-DP.")] = 1e-5,
+        float | None,
+        typer.Option(
+            help="Epsilon that the method declares, to which its noise is calibrated (default 3), or that is claimed "
+            "for --outputs."
+        ),
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="Delta of (epsilon, delta)-DP; default 1e-5, and none for --outputs.")
+    ] = None,
     rounds: Annotated[
         int, typer.Option(help="Rounds of a run; a power of two completes the trees of partial sums.")
     ] = 4,
@@ -96,9 +102,14 @@ def audit(
         ours |= {"--no-power": not power, "--seconds": seconds != SECONDS}
         for option in [option for option, chosen in ours.items() if chosen]:
             raise InputError(f"{option} is for methods, which --outputs does not run: leave it out")
-        return _outputs(targets, epsilon, delta, confidence, gaussian)
+        if epsilon is None or delta is None:
+            missing = "--epsilon" if epsilon is None else "--delta"
+            raise InputError(f"--outputs needs {missing}: give the claim that is to be judged, epsilon and delta")
+        return _outputs(targets or [], epsilon, delta, confidence, gaussian)
     if gaussian:
         raise InputError("--gaussian is for --outputs, since a method says what its noise is: leave it out")
+    if not targets:
+        raise InputError("audit needs a method: name one, give FILE.py:NAME, or `all`")
     if len(targets) > 1:
         raise InputError(
             f"audit takes one method, not {', '.join(targets)}: audit them one at a time, or give --outputs"
@@ -107,7 +118,8 @@ def audit(
     from bench.audit.report import audit as made
     from bench.inputs.values import distinct_pairs, value
 
-    options: dict = {"epsilon": epsilon, "delta": delta, "rounds": rounds, "runs": runs, "canaries": canaries}
+    options: dict = {"epsilon": 3.0 if epsilon is None else epsilon, "delta": 1e-5 if delta is None else delta}
+    options |= {"rounds": rounds, "runs": runs, "canaries": canaries}
     options |= {"confidence": confidence, "seed": seed, "power": power, "seconds": seconds}
     if method == "all":
         return _all(out, fresh, options, family, given)
@@ -125,14 +137,17 @@ def _outputs(files: list[str], epsilon: float, delta: float, confidence: float, 
     """Audit the outputs in files, half of them with the unit; exit status 1 where the claim is refuted."""
     from bench.audit.outputs import audit_outputs
 
-    if len(files) % 2:
+    paths = [Path(file) for file in files]
+    if absent := [path for path in paths if not path.exists()]:
+        raise InputError(f"{absent[0]} does not exist: give files that numpy.save or numpy.savez wrote")
+    if not files or len(files) % 2:
         raise InputError(
             f"--outputs has {len(files)} files: give one for each round with the unit, and then as many without it"
         )
-    paths = [Path(file) for file in files]
     halves = paths[: len(paths) // 2], paths[len(paths) // 2 :]
     found = audit_outputs(*halves, epsilon=epsilon, delta=delta, confidence=confidence, gaussian=gaussian)
-    typer.echo(found)
+    with_unit, without = (", ".join(map(str, half)) for half in halves)
+    typer.echo(f"{found}\nwith the unit: {with_unit}; without it: {without}")  # a wrong order refutes what is right
     if found.refuted:
         raise typer.Exit(1)
 

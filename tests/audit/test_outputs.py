@@ -121,12 +121,14 @@ def test_the_command_reads_files_of_rounds_and_tells_by_its_status(tmp_path, mon
     files = ["with_0.npy", "with_1.npz", "without_0.npy", "without_1.npz"]
     for epsilon, status in ((claim(1.0, 2), 0), (claim(1.0, 2) / 3, 1)):
         monkeypatch.setattr(
-            "sys.argv", ["bench", "audit", "--outputs", *files, "--gaussian", "--epsilon", str(epsilon)]
+            "sys.argv",
+            ["bench", "audit", "--outputs", *files, "--gaussian", "--epsilon", str(epsilon), "--delta", "1e-5"],
         )
         assert command.main() == status
         said = capsys.readouterr().out
         assert said.startswith("FAILED" if status else "passed")
         assert "12 numbers a run in 2 files" in said
+        assert said.endswith("with the unit: with_0.npy, with_1.npz; without it: without_0.npy, without_1.npz\n")
 
 
 @pytest.mark.parametrize(
@@ -134,16 +136,23 @@ def test_the_command_reads_files_of_rounds_and_tells_by_its_status(tmp_path, mon
     [
         (["--outputs", "a.npy"], "--outputs has 1 files: give one for each round with the unit"),
         (["--outputs", "a.npy", "none.npy"], "none.npy does not exist"),
-        (["--outputs", "a.npy", "text.npy"], "text.npy cannot be read"),
+        (["--outputs", "a.npy", "text.npy"], "text.npy is no array of NumPy: give a file that numpy.save"),
         (["--outputs", "a.npy", "objects.npy"], "objects.npy cannot be read"),
         (["--outputs", "a.npy", "words.npy"], "words.npy has <U1 of shape"),
         (["--outputs", "a.npy", "nan.npy"], "nan.npy has numbers that are not finite"),
         (["--outputs", "a.npy", "wide.npy"], "a.npy has 6 numbers in a run and wide.npy has 7"),
-        (["--outputs", "few.npy", "a.npy"], "few.npy has 5 runs: give at least 300"),
-        (["--outputs", "a.npy", "few.npy", "a.npy", "a.npy"], "few.npy has 5 runs and a.npy has 400"),
-        (["--outputs", "a.npy", "a.npy", "--rounds", "3"], "--rounds is for methods, which --outputs does not run"),
-        (["--outputs", "a.npy", "a.npy", "--epsilon", "0"], "epsilon is 0.0: give a finite number above 0"),
-        (["--outputs", "a.npy", "a.npy", "--delta", "1"], "delta is 1.0: give a probability"),
+        (["--outputs", "a.npy", "complex.npy"], "complex.npy has complex numbers: give their real and imaginary"),
+        (["--outputs", "a.npy", "empty.npy"], "empty.npy is empty: give a row for each run"),
+        (["--outputs", "none_wide.npy", "none_wide_too.npy"], "none_wide.npy has no numbers in a run"),
+        (["--outputs", "few.npy", "a.npy"], "few.npy has 5 runs: give at least 300 in each world"),
+        (["--outputs", "a.npy", "few.npy", "b.npy", "wide.npy"], "few.npy has 5 runs and a.npy has 400"),
+        (["--outputs", "a.npy", "a.npy"], "a.npy is given twice"),
+        (["--outputs", "a.npy", "b.npy"], "a.npy and b.npy are the same, so that both worlds have the same noise"),
+        (["--outputs"], "--outputs has 0 files"),
+        (["--outputs", "a.npy", "b.npy", "--rounds", "3"], "--rounds is for methods, which --outputs does not run"),
+        (["--outputs", "a.npy", "b.npy", "--epsilon", "0"], "epsilon is 0.0: give a finite number above 0"),
+        (["--outputs", "a.npy", "b.npy", "--delta", "1"], "delta is 1.0: give a probability"),
+        ([], "audit needs a method"),
         (["ppsgd", "--gaussian"], "--gaussian is for --outputs"),
         (["ppsgd", "dp_fedavg"], "audit takes one method, not ppsgd, dp_fedavg"),
     ],
@@ -158,7 +167,28 @@ def test_what_cannot_be_used_is_one_line(words, said, tmp_path, monkeypatch, cap
     np.save("words.npy", np.array(["a"] * 400))
     np.save("objects.npy", np.array([{}] * 400), allow_pickle=True)
     (tmp_path / "text.npy").write_text("no array")
-    monkeypatch.setattr("sys.argv", ["bench", "audit", *words])
+    np.save("b.npy", right)
+    np.save("complex.npy", right + 1j)
+    np.save("empty.npy", right[:0])
+    np.save("none_wide.npy", right[:, :0])
+    np.save("none_wide_too.npy", right[:, :0])
+    claimed = (
+        [] if "--outputs" not in words else [*([] if "--epsilon" in words else ["--epsilon", "3"]), "--delta", "1e-5"]
+    )
+    if "--delta" in words:
+        claimed = claimed[:-2]
+    monkeypatch.setattr("sys.argv", ["bench", "audit", *words, *claimed])
     assert command.main() == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert said in line
+
+
+@pytest.mark.parametrize(("given", "missing"), [(["--epsilon", "3"], "--delta"), (["--delta", "1e-5"], "--epsilon")])
+def test_a_claim_is_never_assumed(given, missing, tmp_path, monkeypatch, capsys):
+    """A default would judge a claim that nobody made."""
+    for name, with_unit in (("in.npy", True), ("out.npy", False)):
+        np.save(tmp_path / name, sums(with_unit)[0])
+    files = [str(tmp_path / name) for name in ("in.npy", "out.npy")]
+    monkeypatch.setattr("sys.argv", ["bench", "audit", "--outputs", *files, *given])
+    assert command.main() == 2
+    assert f"--outputs needs {missing}" in capsys.readouterr().err
