@@ -7,14 +7,11 @@ from the same initial parameters, without clipping and noise. The score is the m
 import math
 from typing import Any
 
-import jax.numpy as jnp
-
 from bench.algorithms.base import Algorithm, Cost, Method
-from bench.algorithms.dpsgd_fedavg import check as check_dpsgd
-from bench.algorithms.dpsgd_fedavg import dpsgd_fedavg
+from bench.algorithms.parts.local_dpsgd import LocalDpsgdArguments, local_dpsgd
+from bench.algorithms.parts.local_dpsgd import check as check_dpsgd
 from bench.algorithms.ranges import BelowOne, Count, Positive
 from bench.data.task import Network, Task
-from bench.models.linear import Personal
 from bench.privacy.events import ADD_OR_REMOVE, nothing_released
 
 ALONE: dict[str, Any] = {"num_epochs": math.inf, "clip_norm": math.inf, "noise_multiplier": 0.0, "sampler": "in_order"}
@@ -32,13 +29,10 @@ def local_networks(
         step_size: eta > 0.
         momentum: mu, 0 <= mu < 1.
     """
-    alone = dpsgd_fedavg(
-        task, total_epochs=total_epochs, batch_size=batch_size, step_size=step_size, momentum=momentum, **ALONE
+    shared = LocalDpsgdArguments(
+        total_epochs=total_epochs, batch_size=batch_size, step_size=step_size, momentum=momentum, **ALONE
     )
-    return alone._replace(
-        params=lambda state: Personal(state.variables[0], jnp.ones(())),
-        public=lambda state: (),
-    )
+    return local_dpsgd(task, shared, own=True)._replace(public=lambda state: ())
 
 
 def releases(task: Task, *, delta: float, **_) -> dict:

@@ -161,8 +161,11 @@ def of_schools() -> dict[str, Variant]:
 
 
 def of_networks() -> dict[str, Variant]:
-    """DP-SGD at every client with federated averaging, after every epoch and once at the end; and each client alone."""
-    method = ALGORITHMS["dpsgd_fedavg"]
+    """DP-SGD at every client: with averaging after every epoch and once at the end, with other servers and local
+    objectives, with a model for each client; and each client alone, with and without privacy."""
+    method, server, prox, own = (ALGORITHMS[f"dpsgd_{name}"] for name in ("fedavg", "fedopt", "fedprox", "mrmtl"))
+    each = {"num_epochs": 1.0}
+    momentum = {name: server.space[name] for name in ("server_step_size", "beta1")}
 
     def all_epochs(task: Task, args: Mapping[str, Any]) -> int:
         return args["total_epochs"]
@@ -171,6 +174,16 @@ def of_networks() -> dict[str, Variant]:
         **{
             f"DP-SGD + FedAvg (E = {epochs})": Variant(method, {"num_epochs": float(epochs)}, {}, all_epochs)
             for epochs in (1, 20)
+        },
+        **{
+            name: variant._replace(num_rounds=all_epochs, on_request=True)
+            for name, variant in {
+                "DP-SGD + FedAvgM": Variant(server, each | {"optimiser": "momentum"}, momentum),
+                "DP-SGD + FedAdam": Variant(server, each | {"optimiser": "adam"}, server.space),
+                "DP-SGD + FedProx": Variant(prox, {"num_epochs": 4.0}, prox.space),
+                "MR-MTL": Variant(own, each, own.space),
+                "Private local learning": Variant(own, each | {"regularization": 0.0}, {}),
+            }.items()
         },
         "Local learning": Variant(ALGORITHMS["local_networks"], {}, {}, all_epochs),
     }

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bench.algorithms import ALGORITHMS
-from bench.algorithms.dpsgd_fedavg import local_release
+from bench.algorithms.parts.local_dpsgd import local_release
 from bench.data.tasks.images import PICTURES, client_size, images
 from bench.privacy.accounting import noise_multiplier
 from bench.sweeps.condition import condition

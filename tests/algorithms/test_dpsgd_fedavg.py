@@ -10,7 +10,9 @@ import pytest
 from scipy import stats
 from tiny_networks import loss, task
 
-from bench.algorithms.dpsgd_fedavg import FAILURE, METHOD, local_release, releases
+from bench.algorithms import ALGORITHMS
+from bench.algorithms.dpsgd_fedavg import METHOD
+from bench.algorithms.parts.local_dpsgd import FAILURE, local_release, releases
 from bench.data.tasks.quadratic import quadratic
 from bench.errors import InputError
 from bench.kernels import sampling
@@ -23,11 +25,11 @@ SETTINGS = {"total_epochs": 2, "batch_size": 5, "step_size": 0.3, "momentum": 0.
 MEMBERS = np.stack([np.random.default_rng(client).permutation(24)[:12] for client in range(3)])
 
 
-def train(task, **args):
+def train(task, method=METHOD, **args):
     """The state after each epoch, by the program that sweeps use."""
-    args = arguments(METHOD, SETTINGS | args)
-    traced = {name: jnp.array([args.pop(name)]) for name in parameters(METHOD)[1]}
-    program = engine.Program(METHOD.make, tuple(sorted(args.items())), 1)
+    args = arguments(method, SETTINGS | args)
+    traced = {name: jnp.array([args.pop(name)]) for name in parameters(method)[1]}
+    program = engine.Program(method.make, tuple(sorted(args.items())), 1)
     key = engine.run_keys(jnp.array([0]), jnp.array([0]))
     state, _ = engine.start(task, key, traced, program=program)
     algorithm, states = program.algorithm(task, {name: value[0] for name, value in traced.items()}), []
@@ -37,8 +39,26 @@ def train(task, **args):
     return algorithm, states
 
 
-def by_loops(task, *, num_epochs, clip_norm, noise_multiplier, sampler, total_epochs, batch_size, step_size, momentum):
-    """The method with one client, one batch and one example at a time, and the same randomness."""
+def by_loops(
+    task,
+    *,
+    num_epochs,
+    clip_norm,
+    noise_multiplier,
+    sampler,
+    total_epochs,
+    batch_size,
+    step_size,
+    momentum,
+    pull=0.0,
+    step=None,
+    own=False,
+):
+    """The method with one client, one batch and one example at a time, and the same randomness.
+
+    pull: towards the server's model. step: the server's, (w, mean) -> w; None takes the mean. own: whether clients keep
+    their models, which are then returned, and not the server's.
+    """
     size, steps = task.train.shape[1], math.ceil(task.train.shape[1] / batch_size)
     grad = jax.jit(jax.grad(lambda params, x, y: loss(params, None, (x, y))))
 
@@ -53,15 +73,16 @@ def by_loops(task, *, num_epochs, clip_norm, noise_multiplier, sampler, total_ep
     run = engine.run_key(0, 0)
     for epoch in range(total_epochs):
         if epoch % num_epochs == 0:
-            models, speeds = [server] * task.num_clients, [times(server, 0)] * task.num_clients
+            models = models if own else [server] * task.num_clients
+            speeds = [times(server, 0)] * task.num_clients
         key = jax.random.fold_in(jax.random.fold_in(run, engine.ROUNDS), epoch)
-        for step in range(steps):
-            key_batch, key_noise = jax.random.split(jax.random.fold_in(key, step))
+        for batch in range(steps):
+            key_batch, key_noise = jax.random.split(jax.random.fold_in(key, batch))
             everybody = jax.tree.map(lambda leaf: jnp.zeros((task.num_clients, *leaf.shape)), server)
             noise = gaussian_rows_like(key_noise, everybody)
             for client, members in enumerate(np.asarray(task.train)):
                 if sampler == "in_order":
-                    rows = range(step * batch_size, min(size, (step + 1) * batch_size))
+                    rows = range(batch * batch_size, min(size, (batch + 1) * batch_size))
                     divisor = len(rows)
                 else:
                     rate, mine = 1 / steps, jax.random.fold_in(key_batch, client)
@@ -76,11 +97,13 @@ def by_loops(task, *, num_epochs, clip_norm, noise_multiplier, sampler, total_ep
                 if noise_multiplier:
                     mine = jax.tree.map(lambda leaf, client=client: leaf[client], noise)
                     total = add(total, times(mine, noise_multiplier * clip_norm))
-                speeds[client] = add(times(speeds[client], momentum), times(total, 1 / divisor))
+                towards = times(add(models[client], times(server, -1)), pull)
+                speeds[client] = add(times(speeds[client], momentum), add(times(total, 1 / divisor), towards))
                 models[client] = add(models[client], times(speeds[client], -step_size))
         if (epoch + 1) % num_epochs == 0:
-            server = jax.tree.map(lambda *leaves: np.mean(leaves, 0), *models)
-    return server
+            mean = jax.tree.map(lambda *leaves: np.mean(leaves, 0), *models)
+            server = mean if step is None else step(server, mean)
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *models) if own else server
 
 
 PRIVATE = {"sampler": "poisson", "clip_norm": 0.5, "noise_multiplier": 0.7}
@@ -96,6 +119,82 @@ def test_equals_loops_over_clients_batches_and_examples(how, num_epochs):
     want = by_loops(tiny, **SETTINGS, num_epochs=num_epochs, **how)
     for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5)
+
+
+def adam_in_numpy(beta1, beta2, tau, step_size):
+    """The server of FedAdam (Reddi et al. 2021, Algorithm 2), for the gradient w - mean."""
+    memory = {}
+
+    def step(w, mean):
+        found = []
+        for place, (at, to) in enumerate(zip(jax.tree.leaves(w), jax.tree.leaves(mean), strict=True)):
+            first, second = memory.get(place, (0.0, tau**2))
+            first, second = beta1 * first + (1 - beta1) * (at - to), beta2 * second + (1 - beta2) * (at - to) ** 2
+            memory[place] = first, second
+            found.append(at - step_size * first / (np.sqrt(second) + tau))
+        return jax.tree.unflatten(jax.tree.structure(w), found)
+
+    return step
+
+
+ADAM = {"server_step_size": 0.05, "beta1": 0.5, "beta2": 0.9, "tau": 0.01}
+
+
+@pytest.mark.parametrize("num_epochs", [1, 2])
+@pytest.mark.parametrize(
+    ("name", "args", "plain"),
+    [
+        ("dpsgd_fedopt", ADAM | {"optimiser": "adam"}, lambda: {"step": adam_in_numpy(0.5, 0.9, 0.01, 0.05)}),
+        ("dpsgd_fedprox", {"proximal": 0.8}, lambda: {"pull": 0.8}),
+        ("dpsgd_mrmtl", {"regularization": 0.8}, lambda: {"pull": 0.8, "own": True}),
+    ],
+)
+def test_other_servers_and_local_objectives_equal_loops(name, args, plain, num_epochs):
+    """Over four epochs, so that clients start from a model that the server has made, and from a pull that is not 0."""
+    tiny, longer = task(MEMBERS), PRIVATE | {"total_epochs": 4, "num_epochs": num_epochs}
+    algorithm, states = train(tiny, ALGORITHMS[name], **longer, **args)
+    got = algorithm.params(engine.State((), states[-1]))
+    want = by_loops(tiny, **SETTINGS | longer, **plain())
+    for a, b in zip(jax.tree.leaves(getattr(got, "theta", got)), jax.tree.leaves(want), strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("dpsgd_fedopt", {"optimiser": "momentum", "beta1": 0.0, "server_step_size": 1.0}),
+        ("dpsgd_fedprox", {"proximal": 0.0}),
+    ],
+)
+def test_special_cases_are_fedavg(name, args):
+    tiny, longer = task(MEMBERS), PRIVATE | {"total_epochs": 4, "num_epochs": 2}
+    (one, [*_, a]), (_, [*_, b]) = train(tiny, **longer), train(tiny, ALGORITHMS[name], **longer, **args)
+    for x, y in zip(*(jax.tree.leaves(one.params(engine.State((), s))) for s in (a, b)), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6)
+
+
+def test_without_a_pull_the_others_do_not_matter_and_with_one_they_do():
+    others = np.concatenate([MEMBERS[:1], MEMBERS[1:, ::-1] * 0 + 5])
+    for strength, same in ((0.0, True), (0.8, False)):
+        how = PRIVATE | {"num_epochs": 1, "regularization": strength}
+        (_, [*_, a]), (_, [*_, b]) = (train(task(m), ALGORITHMS["dpsgd_mrmtl"], **how) for m in (MEMBERS, others))
+        first = [[np.asarray(leaf[0]) for leaf in jax.tree.leaves(s[0])] for s in (a, b)]
+        assert all(map(np.array_equal, *first)) == same
+
+
+@pytest.mark.parametrize("name", ["dpsgd_fedopt", "dpsgd_fedprox", "dpsgd_mrmtl"])
+def test_releases_and_costs_are_those_of_fedavg(name):
+    """Servers and pulls compute from what is public, so they neither cost nor save privacy."""
+    args = SETTINGS | PRIVATE | {"num_epochs": 1.0}
+    tiny, other = task(MEMBERS), ALGORITHMS[name]
+    theirs, ours = (
+        method.readings(tiny, delta=1e-5, **arguments(method, args | extra))
+        for method, extra in ((METHOD, {}), (other, {"regularization": 0.8} if name == "dpsgd_mrmtl" else {}))
+    )
+    assert {key: epsilon(release, 4) for key, release in ours.items()} == {
+        key: epsilon(release, 4) for key, release in theirs.items()
+    }
+    assert other.cost is METHOD.cost
 
 
 def test_equal_clients_with_full_batches_are_one_client():

@@ -17,6 +17,7 @@ QUICK = {"runs": 6000, "canaries": 0}
 NOT_PRIVATE = {"admm"}
 SILENT = {"local_learning", "local_models", "local_networks"}
 LIKE_FEDAVG = {"dp_fedblur", "dp_fedls", "dp_fedopt", "dp_fedprox", "dp_fedrep", "dp_fedsam"}  # the same release
+NETWORKS = {"dpsgd_fedavg", "dpsgd_fedopt", "dpsgd_fedprox", "dpsgd_mrmtl"}  # the same release, too
 LAPLACE = {"coordinate_descent", "local_dp", "model_propagation"}
 SAMPLED = {
     "ppsgd",
@@ -28,10 +29,9 @@ SAMPLED = {
     "dp_fedrep",
     "dp_fedsam",
     "dp_fedsmp",
-    "dpsgd_fedavg",
     "ditto",
     "fine_tuning",
-}
+} | NETWORKS
 
 
 def of(found: Audit, reading: str):
@@ -48,7 +48,7 @@ def sound(found: Audit):
 
 # Methods whose audits take more than some seconds; the others are one of each kind of release.
 LONG = {
-    *(*LIKE_FEDAVG, "ditto", "fine_tuning", "dpsgd_fedavg", "ppsgd", "mr_mtl", "local_learning", "subgradient"),
+    *(*LIKE_FEDAVG, *NETWORKS, "ditto", "fine_tuning", "ppsgd", "mr_mtl", "local_learning", "subgradient"),
     *("dp_fedsmp", "dp_scaffold", "localized", "model_propagation", "local_dp"),
 }
 

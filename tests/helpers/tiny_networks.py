@@ -7,6 +7,7 @@ import numpy as np
 
 from bench.data.task import Network, Task
 from bench.kernels.per_example import Affine, cross_entropy
+from bench.models.linear import Personal
 
 SHAPE = (6, 5, 2)
 
@@ -28,6 +29,8 @@ def loss(shared, local, example):
 
 
 def accuracy(params, task):
+    if isinstance(params, Personal):
+        return jax.tree.map(jnp.mean, jax.lax.map(lambda own: accuracy(own, task), params.theta))
     inputs, labels = task.evaluation["test"]
     logits = task.network.module.apply({"params": params}, inputs)
     return {"test_accuracy": jnp.mean(jnp.argmax(logits, -1) == labels, dtype=jnp.float32)}

@@ -174,6 +174,15 @@ PEERS = {"mu": MU}
 USERS = {"num_sampled": CLIENTS, "sampler": "all", "batch_size": EXAMPLES, "clip_norm": np.inf, "noise_multiplier": 0.0}
 SILOS = {"num_sampled": CLIENTS, "sampler": "all", "clip_norm": np.inf, "noise_multiplier": 0.0}
 
+AT_ONCE = {  # of networks: all examples that a client has in every step, so samples at rate 1
+    "total_epochs": 100,
+    "num_epochs": 1.0,
+    "batch_size": 4,
+    "step_size": 2.0,
+    "momentum": 0.0,
+    "clip_norm": np.inf,
+    "noise_multiplier": 0.0,
+}
 TOYS: dict[str, Toy] = {
     "accelerated": Toy(
         least_squares,
@@ -255,21 +264,12 @@ TOYS: dict[str, Toy] = {
         60,
         of_all,
     ),
-    "dpsgd_fedavg": Toy(
-        saturated,
-        {
-            "total_epochs": 100,
-            "num_epochs": 1.0,
-            "batch_size": 4,  # all that a client has: samples at rate 1
-            "step_size": 2.0,
-            "momentum": 0.0,
-            "clip_norm": np.inf,
-            "noise_multiplier": 0.0,
-        },
-        100,
-        frequencies,
-        read=probabilities,
+    "dpsgd_fedavg": Toy(saturated, AT_ONCE, 100, frequencies, read=probabilities),
+    "dpsgd_fedopt": Toy(
+        saturated, AT_ONCE | {"beta1": 0.0, "server_step_size": 1.5}, 100, frequencies, read=probabilities
     ),
+    "dpsgd_fedprox": Toy(saturated, AT_ONCE | {"proximal": 0.1}, 100, frequencies, read=probabilities),
+    "dpsgd_mrmtl": Toy(own_groups, AT_ONCE | {"regularization": 0.0}, 100, frequencies, read=own_probabilities),
     "fine_tuning": Toy(  # so many own steps find everybody's own model
         least_squares,
         USERS | {"step_size": 1.0, "server_step_size": 1.0, "local_step_size": 0.6, "own_steps": 60},

@@ -151,6 +151,15 @@ SLOW = {
     "random numbers": ("dp_fedsmp", users, AVERAGED | {"kept": 0.5}),
     "head first": ("dp_fedrep", headed, AVERAGED | {"local_step_size": 0.2, "num_steps": 2, "own_steps": 2}),
     "smoothing of the sum": ("dp_fedls", users, AVERAGED | {"smoothing_strength": 0.5}),
+    "networks, a server's optimiser": (
+        "dpsgd_fedopt",
+        networks,
+        PRIVATE
+        | EPOCHS
+        | {"num_epochs": 1.0, "optimiser": "adam", "server_step_size": 0.1, "beta1": 0.5, "beta2": 0.8, "tau": 0.1},
+    ),
+    "networks, proximal": ("dpsgd_fedprox", networks, PRIVATE | EPOCHS | {"num_epochs": 3.0, "proximal": 0.5}),
+    "networks, own models": ("dpsgd_mrmtl", networks, PRIVATE | EPOCHS | {"num_epochs": 1.0, "regularization": 0.5}),
     "queue, dense": ("dp_fedavg", users, AVERAGED | {"sampler": "queue", "batch_size": 2}),
     "poisson, one model": ("dp_fedavg", users, AVERAGED | {"sampler": "poisson"}),
     "ditto, dual": ("ditto", dual_users, PERSONAL | {"local_step_size": 0.1, "regularization": 0.3}),
