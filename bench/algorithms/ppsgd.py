@@ -43,7 +43,8 @@ from bench.privacy.events import nothing_released
 
 REDUCE = ("mean", "sum")
 LOCAL = ("dense", "dual", "head")
-FOUR = ("paper", "sampler", "tight", "worst_case")  # ways of accounting, except with sampler "cyclic"
+FOUR = ("paper", "sampler", "tight", "worst_case")  # ways of accounting
+IN_TURN = {"cyclic": ("paper", "worst_case", "removed"), "cyclic_poisson": ("paper", "tight", "worst_case")}
 
 
 def step_sizes(step_size, personalization):
@@ -156,8 +157,7 @@ def releases(task: Task, *, delta: float, personalization: float, noise_multipli
     against = "all other users together"
     if personalization == 0 and args.get("clipping", "fixed") == "fixed":
         silent = nothing_released(delta=delta, privacy_unit="user", protects_against=against)
-        names = ("paper", "worst_case", "removed") if args.get("sampler") == "cyclic" else FOUR
-        return dict.fromkeys(names, silent)
+        return dict.fromkeys(IN_TURN.get(args.get("sampler", ""), FOUR), silent)
     return noisy_sums(against)(task, delta=delta, noise_multiplier=noise_multiplier, **args)
 
 

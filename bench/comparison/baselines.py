@@ -99,6 +99,9 @@ def _of_users_on_request(local_steps: int | None) -> dict[str, Variant]:
     variants = {
         "DP-FedAvg in turn": Variant(averaging, five | {"sampler": "cyclic"}, {}),
         "DP-FedAvg with banded noise": Variant(averaging, five | {"sampler": "cyclic", "noise": "banded_sqrt"}, {}),
+        "DP-FedAvg with banded noise, sampled": Variant(
+            averaging, five | {"sampler": "cyclic_poisson", "noise": "banded_sqrt"}, {}
+        ),
         "DP-FedAvg with adaptive clipping": Variant(averaging, five | {"clipping": "adaptive"}, {}),
         "FedAvgM": Variant(opt, five | {"optimiser": "momentum"}, momentum),
         "FedAdam": Variant(opt, five | {"optimiser": "adam"}, steps),

@@ -1,15 +1,30 @@
-"""Sampler "cyclic": who takes part when, what rounds are divided by, and a user that is not there."""
+"""Samplers whose users take turns: who takes part when, what rounds are divided by, a user that is not there, and for
+"cyclic_poisson" what it costs and what it refuses."""
 
 import dataclasses
+import math
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from bench.algorithms import ALGORITHMS
 from bench.algorithms.parts.participation import participation
+from bench.algorithms.parts.user_level import readings
+from bench.audit import audit
 from bench.data.task import Task
+from bench.errors import InputError
 from bench.models.additive import squared_loss
+from bench.privacy.accounting import epsilon
+from bench.privacy.events import (
+    ADD_OR_REMOVE,
+    bounded_participation_gaussian,
+    cyclic_poisson_readings,
+    full_gaussian,
+    poisson_gaussian,
+)
+from bench.sweeps.spec import arguments
 
 CLIENTS, SAMPLED, GROUPS = 10, 4, 3
 
@@ -77,3 +92,131 @@ def test_all_in_one_group_are_all():
     drawn, _ = who.draw(jax.random.key(0), who.init(jax.random.key(1)))
     assert users_of(drawn) == list(range(CLIENTS))
     assert float(drawn.divisor) == CLIENTS
+
+
+# ---- Taking part by chance ----
+
+
+FEW = 2  # sampled with "cyclic_poisson", in as many groups
+STATEMENT = {"delta": 1e-5, "privacy_unit": "user", "protects_against": "everybody who sees the shared model"}
+
+
+def by_chance(task, count: int, seed: int = 0, groups: int = GROUPS):
+    who = participation(task, num_sampled=FEW, batch_size=3, sampler="cyclic_poisson", num_bands=groups)
+    schedule, draw = who.init(jax.random.key(seed)), jax.jit(who.draw)
+    for t in range(count):
+        drawn, schedule = draw(jax.random.key(100 + t), schedule)
+        yield drawn
+
+
+def test_a_user_takes_part_only_when_it_is_the_turn_of_its_group():
+    turns: dict[int, set[int]] = {}
+    for t, drawn in enumerate(by_chance(stored(), 60)):
+        for user in users_of(drawn):
+            turns.setdefault(user, set()).add(t % GROUPS)
+    assert sorted(turns) == list(range(CLIENTS))
+    assert all(len(of_user) == 1 for of_user in turns.values())
+    assert sorted(list(turns.values()).count({turn}) for turn in range(GROUPS)) == [3, 3, 4]
+
+
+def test_in_its_turn_a_user_takes_part_with_the_stated_probability():
+    """And others do not change that: the numbers of participants have the variance of independent coins."""
+    count = 3000
+    found = [users_of(drawn) for drawn in by_chance(stored(), count)]
+    rate = GROUPS * FEW / CLIENTS
+    times = np.bincount([user for users in found for user in users], minlength=CLIENTS) / (count / GROUPS)
+    np.testing.assert_allclose(times, rate, atol=5 * math.sqrt(rate * (1 - rate) / (count / GROUPS)))
+    numbers = [len(users) for users in found]
+    for turn in range(GROUPS):
+        of_turn = np.array(numbers[turn::GROUPS])
+        size = round(of_turn.mean() / rate)
+        assert of_turn.var() == pytest.approx(size * rate * (1 - rate), rel=0.2)
+
+
+def test_the_divisor_is_the_expected_number_whoever_takes_part():
+    assert {(float(drawn.divisor), float(drawn.expected)) for drawn in by_chance(stored(), 9)} == {(FEW, FEW)}
+
+
+def test_with_one_group_it_is_the_law_of_poisson_samples():
+    numbers = [len(users_of(drawn)) for drawn in by_chance(stored(), 2000, groups=1)]
+    rate = FEW / CLIENTS
+    assert np.mean(numbers) == pytest.approx(FEW, abs=5 * math.sqrt(CLIENTS * rate * (1 - rate) / 2000))
+    assert np.var(numbers) == pytest.approx(CLIENTS * rate * (1 - rate), rel=0.2)
+
+
+# ---- Privacy ----
+
+
+def released(noise: str, sigma: float = 1.3, bands: int = GROUPS) -> dict:
+    return readings(
+        stored(),
+        noise_multiplier=sigma,
+        num_sampled=FEW,
+        batch_size=3,
+        sampler="cyclic_poisson",
+        num_epochs=1,
+        noise=noise,
+        num_bands=bands,
+        planned_rounds=7,
+        delta=1e-5,
+        protects_against=STATEMENT["protects_against"],
+    )
+
+
+@pytest.mark.parametrize("noise", ["independent", "banded_sqrt", "banded"])
+@pytest.mark.parametrize(("length", "turns"), [(1, 1), (3, 1), (4, 2), (7, 3)])
+def test_a_run_costs_as_many_poisson_rounds_as_a_group_has_turns(noise, length, turns):
+    rate = GROUPS * FEW / CLIENTS
+    found = released(noise)
+    for name, accountant in (("paper", "rdp"), ("tight", "pld")):
+        once = poisson_gaussian(1.3, sampling_rate=rate, accountant=accountant, **STATEMENT)
+        assert epsilon(found[name], length) == pytest.approx(epsilon(once, turns), rel=1e-9)
+        assert found[name].neighbors == ADD_OR_REMOVE
+    worst = bounded_participation_gaussian(1.3, max_participations=turns, **STATEMENT)
+    assert epsilon(found["worst_case"], length) == pytest.approx(epsilon(worst, turns), rel=1e-9)
+
+
+def test_where_everybody_of_a_group_takes_part_nothing_is_left_to_chance():
+    sure = cyclic_poisson_readings(noise_multiplier=1.3, sampling_rate=1.0, num_groups=4, **STATEMENT)
+    assert epsilon(sure["tight"], 9) == pytest.approx(epsilon(full_gaussian(1.3, **STATEMENT), 3), rel=1e-9)
+
+
+def test_more_groups_leave_less_to_chance():
+    """By central limits, k rounds at rate q cost q sqrt(k): for G groups, sqrt(G) times that of one."""
+    few, more = (epsilon(released("banded_sqrt", bands=bands)["tight"], 60) for bands in (2, 5))
+    assert more > 1.2 * few
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bands", [2, 4])
+def test_the_audit_refutes_neither_noise_and_refutes_half_of_it(bands):
+    args = {"sampler": "cyclic_poisson", "noise": "banded_sqrt", "num_bands": bands, "num_sampled": 1, "num_steps": 1}
+    found = audit("dp_fedavg", family="users", args=args, runs=20_000, canaries=0, rounds=8, seconds=0)
+    assert not found.refuted
+    method = ALGORITHMS["dp_fedavg"]
+
+    def twice(task, *, delta, **given):
+        return method.releases(task, delta=delta, **given | {"noise_multiplier": 3 * given["noise_multiplier"]})
+
+    claims_too_much = method._replace(releases=twice)
+    assert audit(claims_too_much, family="users", args=args, runs=20_000, canaries=0, rounds=8, seconds=0).refuted
+
+
+# ---- What is refused ----
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"noise": "blt", "planned_rounds": 8}, "noise 'blt' is not proven with sampler 'cyclic_poisson'"),
+        ({"noise": "tree", "planned_rounds": 8}, "noise 'tree' is not proven with sampler 'cyclic_poisson'"),
+        ({"num_bands": 6}, "num_bands is 6: with sampler 'cyclic_poisson' it is also the number of groups"),
+        ({"noise": "banded_sqrt", "num_bands": 1}, "needs users that pause between rounds"),
+    ],
+)
+def test_what_is_not_proven_is_refused(change, said):
+    method = ALGORITHMS["dp_fedavg"]
+    args = {"num_sampled": FEW, "batch_size": 3, "step_size": 0.1, "clip_norm": 1.0, "noise_multiplier": 1.0}
+    args |= {"server_step_size": 0.1, "sampler": "cyclic_poisson", "num_bands": GROUPS}
+    with pytest.raises(InputError, match=said):
+        method.fits(stored(), **arguments(method, args | change))

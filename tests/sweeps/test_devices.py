@@ -151,6 +151,11 @@ SLOW = {
     "random numbers": ("dp_fedsmp", users, AVERAGED | {"kept": 0.5}),
     "head first": ("dp_fedrep", headed, AVERAGED | {"local_step_size": 0.2, "num_steps": 2, "own_steps": 2}),
     "smoothing of the sum": ("dp_fedls", users, AVERAGED | {"smoothing_strength": 0.5}),
+    "in turn by chance": (
+        "dp_fedavg",
+        users,
+        AVERAGED | {"num_sampled": 7, "sampler": "cyclic_poisson", "noise": "banded_sqrt", "num_bands": 3},
+    ),
     "networks, a server's optimiser": (
         "dpsgd_fedopt",
         networks,

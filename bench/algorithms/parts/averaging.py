@@ -109,7 +109,7 @@ def _stepped(server: Server, w, memory, total, divisor) -> tuple[Any, Any]:
 class AveragingArguments(SharedArguments):
     """The arguments shared by all methods that protect users by noisy sums of their messages.
 
-    num_sampled: Q, users in a round; with "poisson" the expected number, with "cyclic" the most.
+    num_sampled: Q, users in a round; with "poisson" and "cyclic_poisson" the expected number, with "cyclic" the most.
     batch_size: m, examples of a user in a round, the same ones in each of its K steps.
     step_size: eta > 0, of a user.
     clip_norm: C > 0, on Delta_i; inf does not clip.
@@ -117,7 +117,8 @@ class AveragingArguments(SharedArguments):
     server_step_size: eta_server > 0.
     num_steps: K, local steps.
     sampler, num_epochs: see `participation`.
-    noise, num_bands, planned_rounds: see `noise_of`.
+    noise, num_bands, planned_rounds: see `noise_of`. With sampler "cyclic_poisson", num_bands is also the number of
+        groups.
     clipping, quantile: see `clipping_of`.
     """
 
@@ -141,7 +142,7 @@ def rounds_of(task: Task, shared: AveragingArguments, reduce: str = "mean") -> t
     """Return who takes part in the rounds, with a user's gradients reduced as for `participation`, the server's noise
     and the clipping.
     """
-    drawn_by = {"num_sampled": shared.num_sampled, "sampler": shared.sampler}
+    drawn_by: dict[str, Any] = {name: getattr(shared, name) for name in ("num_sampled", "sampler", "num_bands")}
     who = participation(task, batch_size=shared.batch_size, num_epochs=shared.num_epochs, reduce=reduce, **drawn_by)
     noises = noise_of(shared.noise, separation(task, **drawn_by) or 1, shared.num_bands, shared.planned_rounds)
     clips = clipping_of(

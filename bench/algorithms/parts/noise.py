@@ -4,8 +4,9 @@ A round's noise is a row of C^-1 Z times sigma C_clip, with strategies C and the
 Z depends on the key alone, so the noise remembered from earlier rounds belongs into `State.schedule`, which is computed
 once for all points of a sweep.
 
-There is no amplification by sampling. The privacy is proven where a user takes part at most every G-th round: with
-sampler "cyclic", or with "all" and G = 1. All names but the first and the last remember `num_bands` arrays of the
+The privacy is proven where a user takes part at most every G-th round: with sampler "cyclic", or with "all" and G = 1,
+without amplification; and with "cyclic_poisson", where a user's turn comes every G-th round and it then takes part by
+chance, with amplification for at most G bands. All names but the first and the last remember `num_bands` arrays of the
 model's size:
 
     independent   nothing is remembered.
@@ -94,10 +95,15 @@ def check_noise(separation: int | None, sampler: str, noise: str, num_bands: int
         raise unknown_name("noise", noise, NOISES)
     if noise == INDEPENDENT:
         return
+    if sampler == "cyclic_poisson" and not noise.startswith("banded"):
+        raise InputError(
+            f"noise {noise!r} is not proven with sampler {sampler!r}, whose amplification needs noise that does not "
+            "reach beyond a user's turn: use 'banded_sqrt' or 'banded', or sampler 'cyclic'"
+        )
     if separation is None:
         raise InputError(
             f"noise {noise!r} is not proven with sampler {sampler!r}, which keeps no distance between the rounds of a "
-            "user: use sampler 'cyclic', or noise 'independent'"
+            "user: use sampler 'cyclic' or 'cyclic_poisson', or noise 'independent'"
         )
     if noise.startswith("banded"):
         if separation == 1:

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from bench.algorithms.parts.user_level import (
+    CYCLIC_POISSON,
     SAMPLERS,
     check_participation,
     cost_of_sums,
@@ -101,7 +102,14 @@ def block_size(num_users: int, bytes_a_user: int) -> int:
 
 
 def participation(
-    task: Task, *, num_sampled: int, batch_size: int, sampler: str, num_epochs: int = 1, reduce: str = "mean"
+    task: Task,
+    *,
+    num_sampled: int,
+    batch_size: int,
+    sampler: str,
+    num_epochs: int = 1,
+    num_bands: int = 0,
+    reduce: str = "mean",
 ) -> Participation:
     """Draw users and their minibatches.
 
@@ -114,8 +122,10 @@ def participation(
             remainder is not used), and Q random users with blocks left use one each; "cyclic": all users are randomly
             divided at the start into ceil(N / Q) groups of nearly equal size, which take turns, so that the number of
             rounds between two rounds of a user is constant. (With unequal groups, the noise on the mean of a small
-            group would be large.)
+            group would be large.) "cyclic_poisson": all users are divided in the same way into fewer groups, and in the
+            turn of its group a user takes part with the probability with which Q are expected in a round.
         num_epochs: passes, used by "queue" only.
+        num_bands: the number of groups of "cyclic_poisson"; 0 chooses it. See `num_groups`.
         reduce: "mean" or "sum" of a user's example gradients. With "mean" the divisor is the number of participants
             ("queue", "cyclic") or its expectation q N (other samplers). With "sum" it is this number times the mean
             minibatch size of the users; with "queue", times `batch_size`.
@@ -129,7 +139,8 @@ def participation(
     num_blocks = task.num_examples // batch_size
     drawing = _drawing if task.division is None else _drawing_of_a_device
     most_blocks = task.capacity // batch_size if sampler == "queue" else 0
-    init, drawn_of = drawing(task, num_sampled, sampler, num_blocks, num_epochs, most_blocks)
+    groups = num_groups(task, num_sampled, sampler, num_bands)
+    init, drawn_of = drawing(task, num_sampled, sampler, groups, num_blocks, num_epochs, most_blocks)
 
     def examples_of(key, clients, blocks, first):
         """Return rows of the stored examples (None for a stream), the examples, and which of them are real."""
@@ -237,7 +248,7 @@ def drawn_clients(task: Task, key: Array, num_sampled: int) -> Drawn:
     """Draw a uniformly random subset of the clients, or all of them, as far as this device holds them."""
     sampler = "all" if num_sampled == task.num_clients else "fixed"
     drawing = _drawing if task.division is None else _drawing_of_a_device
-    drawn = drawing(task, num_sampled, sampler)[1](key, ())[0]
+    drawn = drawing(task, num_sampled, sampler, 1)[1](key, ())[0]
     return drawn if drawn.clients is not None else drawn._replace(clients=jnp.arange(task.num_held))
 
 
@@ -260,15 +271,21 @@ def sum_over(task: Task, drawn: Drawn, tree: Any) -> Any:
 
 
 def _drawing(
-    task: Task, num_sampled: int, sampler: str, num_blocks: Any = 0, num_epochs: int = 1, most_blocks: int = 0
+    task: Task,
+    num_sampled: int,
+    sampler: str,
+    num_turns: int,
+    num_blocks: Any = 0,
+    num_epochs: int = 1,
+    most_blocks: int = 0,
 ) -> tuple[Callable, Callable]:
     """Return key -> schedule, and (key, schedule) -> (Drawn, schedule), where one device holds all users."""
     num_clients = task.num_clients
     rate = num_sampled / num_clients
 
     def init(key):
-        if sampler == "cyclic":
-            return jnp.int32(0), *sampling.dealt(key, num_clients, num_groups(task, num_sampled))
+        if sampler in ("cyclic", CYCLIC_POISSON):
+            return jnp.int32(0), *sampling.dealt(key, num_clients, num_turns)
         if sampler != "queue":
             return ()
         return sampling.queue_start(key, num_blocks, num_epochs, most_blocks)
@@ -278,9 +295,11 @@ def _drawing(
         if sampler == "queue":
             schedule, clients, blocks, present = sampling.queue_draw(key, schedule, num_blocks, num_sampled)
         elif sampler == "cyclic":
-            t, groups, taken = schedule
-            turn = t % groups.shape[0]
-            clients, present, schedule = groups[turn], taken[turn], (t + 1, groups, taken)
+            t, dealt, taken = schedule
+            turn = t % dealt.shape[0]
+            clients, present, schedule = dealt[turn], taken[turn], (t + 1, dealt, taken)
+        elif sampler == CYCLIC_POISSON:
+            clients, present, schedule = _of_turn(key, schedule, rate)
         elif sampler == "poisson":
             clients, present = sampling.poisson(key, num_clients, rate, sampling.poisson_bound(num_clients, rate))
         else:
@@ -292,7 +311,13 @@ def _drawing(
 
 
 def _drawing_of_a_device(
-    task: Task, num_sampled: int, sampler: str, num_blocks: Any = 0, num_epochs: int = 1, most_blocks: int = 0
+    task: Task,
+    num_sampled: int,
+    sampler: str,
+    num_turns: int,
+    num_blocks: Any = 0,
+    num_epochs: int = 1,
+    most_blocks: int = 0,
 ) -> tuple[Callable, Callable]:
     """Return the same where users are laid over devices, with the draws of one device.
 
@@ -302,9 +327,11 @@ def _drawing_of_a_device(
     assert task.division is not None
     division = task.division
     num_clients, held = division.users, division.held
-    rate, num_turns = num_sampled / num_clients, num_groups(task, num_sampled)
+    rate = num_sampled / num_clients
 
     def init(key):
+        if sampler == CYCLIC_POISSON:  # every device knows the turns of all users, as it draws for all of them
+            return jnp.int32(0), *sampling.dealt(key, num_clients, num_turns)
         if sampler == "cyclic":
             return jnp.int32(0), *_turns(division, *sampling.dealt(key, num_clients, num_turns))
         if sampler != "queue":
@@ -329,6 +356,10 @@ def _drawing_of_a_device(
         elif sampler == "poisson":
             users, taken = sampling.poisson(key, num_clients, rate, sampling.poisson_bound(num_clients, rate))
             bound = division.most_of(rate)
+        elif sampler == CYCLIC_POISSON:
+            # A random group, and chance within it, vary less than as much chance for everybody: the same bound holds.
+            users, taken, schedule = _of_turn(key, schedule, rate)
+            bound = division.most_of(rate)
         else:
             users, taken = sampling.fixed_size(key, num_clients, num_sampled), jnp.ones(num_sampled, bool)
             bound = division.most(num_sampled)
@@ -341,6 +372,21 @@ def _drawing_of_a_device(
         return Drawn(clients, present, blocks, in_round, jnp.sum(taken)), schedule
 
     return init, drawn_of
+
+
+def _of_turn(key: Array, schedule: tuple, rate: float) -> tuple[Array, Array, tuple]:
+    """Return the users of a round of "cyclic_poisson", which of their places are taken, and the next schedule.
+
+    Args:
+        key: randomness.
+        schedule: the round's number, and the groups of `sampling.dealt`.
+        rate: Q / N; a member of the group whose turn it is takes part with this probability times the number of groups.
+    """
+    t, dealt, taken = schedule
+    num_turns, size = dealt.shape
+    turn, within = t % num_turns, min(num_turns * rate, 1.0)
+    places, drawn = sampling.poisson(key, size, within, sampling.poisson_bound(size, within))
+    return dealt[turn][places], drawn & taken[turn][places], (t + 1, dealt, taken)
 
 
 def _turns(division: Division, groups: Array, taken: Array) -> tuple[Array, Array]:

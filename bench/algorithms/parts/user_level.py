@@ -10,21 +10,31 @@ from bench.algorithms.parts.counting import num_parameters
 from bench.algorithms.parts.noise import INDEPENDENT, PLAIN, check_noise, strategy
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
-from bench.privacy.events import cyclic_readings, gaussian_readings
+from bench.privacy.events import cyclic_poisson_readings, cyclic_readings, gaussian_readings
 
-SAMPLERS = ("all", "fixed", "poisson", "queue", "cyclic")
-
-
-def num_groups(task: Task, num_sampled: int) -> int:
-    """Return G = ceil(N / Q), the number of groups of sampler "cyclic", each of at most Q users."""
-    return -(-task.num_clients // num_sampled)
+CYCLIC_POISSON = "cyclic_poisson"
+SAMPLERS = ("all", "fixed", "poisson", "queue", "cyclic", CYCLIC_POISSON)
+USUAL_GROUPS = 4  # of "cyclic_poisson"; more groups allow more bands, and leave less to chance
 
 
-def separation(task: Task, *, num_sampled: int, sampler: str) -> int | None:
+def num_groups(task: Task, num_sampled: int, sampler: str, num_bands: int = 0) -> int:
+    """Return G, the number of groups of users that take turns; 1 for samplers without groups.
+
+    "cyclic" has ceil(N / Q) groups, each of at most Q users. "cyclic_poisson" has `num_bands` groups, or USUAL_GROUPS
+    for 0, of which each has at least Q users.
+    """
+    if sampler == CYCLIC_POISSON:
+        return num_bands or min(USUAL_GROUPS, max(task.num_clients // num_sampled, 1))
+    return -(-task.num_clients // num_sampled) if sampler == "cyclic" else 1
+
+
+def separation(task: Task, *, num_sampled: int, sampler: str, num_bands: int = 0) -> int | None:
     """Return the least number of rounds between two participations of a user; None where a user may take part in
     neighbouring rounds by chance.
     """
-    return {"cyclic": num_groups(task, num_sampled), "all": 1}.get(sampler)
+    if sampler not in ("cyclic", CYCLIC_POISSON, "all"):
+        return None
+    return num_groups(task, num_sampled, sampler, num_bands)
 
 
 def readings(
@@ -41,8 +51,9 @@ def readings(
     num_bands: int = 0,
     planned_rounds: int = 0,
 ) -> dict:
-    """Return the releases of noisy sums of clipped user messages, accounted for as in `gaussian_readings`, or as in
-    `cyclic_readings` for sampler "cyclic" and for correlated noise.
+    """Return the releases of noisy sums of clipped user messages, accounted for as in `gaussian_readings`, as in
+    `cyclic_readings` for sampler "cyclic" and for correlated noise, or as in `cyclic_poisson_readings` for
+    "cyclic_poisson".
 
     "sampler" assumes a fresh uniform sample in each round. The queue does not draw such a sample, since its rounds
     depend on each other, so only "worst_case" is sound for it. With the queue a user takes part in at most as many
@@ -57,7 +68,14 @@ def readings(
         noise, num_bands, planned_rounds: as for `noise_of`.
     """
     statement = {"delta": delta, "privacy_unit": "user", "protects_against": protects_against}
-    apart = separation(task, num_sampled=num_sampled, sampler=sampler)
+    apart = separation(task, num_sampled=num_sampled, sampler=sampler, num_bands=num_bands)
+    if apart is not None and sampler == CYCLIC_POISSON:
+        return cyclic_poisson_readings(
+            noise_multiplier=noise_multiplier,
+            sampling_rate=min(apart * num_sampled / task.num_clients, 1.0),
+            num_groups=apart,
+            **statement,
+        )
     if apart is not None and (sampler == "cyclic" or noise != INDEPENDENT):
         correlated = None if noise == INDEPENDENT else strategy(noise, apart, num_bands, planned_rounds)
         return cyclic_readings(
@@ -116,7 +134,7 @@ def cost_of_sums(
         num_sampled, batch_size, sampler: as for `participation`.
         num_steps: K, the number of local steps that use a user's minibatch.
     """
-    users = task.num_clients / num_groups(task, num_sampled) if sampler == "cyclic" else num_sampled
+    users = task.num_clients / num_groups(task, num_sampled, sampler) if sampler == "cyclic" else num_sampled
     sizes = np.minimum(np.asarray(task.num_examples), batch_size)
     examples = users * (batch_size if sampler == "queue" else float(np.mean(sizes)))
     message = num_parameters(task) + (clipping == "adaptive")
@@ -154,8 +172,15 @@ def check_participation(
         raise InputError(
             f"batch_size is {batch_size}, more than any client of {task.name} has: use at most {task.capacity}"
         )
-    apart = separation(task, num_sampled=num_sampled, sampler=sampler)
     ours = {name: args.get(name, value) for name, value in {**PLAIN, **FIXED}.items()}
+    groups = ours["num_bands"]
+    if sampler == CYCLIC_POISSON and groups * num_sampled > task.num_clients:
+        most = task.num_clients // num_sampled
+        raise InputError(
+            f"num_bands is {groups}: with sampler {sampler!r} it is also the number of groups of users, each of which "
+            f"needs the {num_sampled} of num_sampled: use at most {most}, or sample fewer users"
+        )
+    apart = separation(task, num_sampled=num_sampled, sampler=sampler, num_bands=groups)
     check_noise(apart, sampler, ours["noise"], ours["num_bands"], ours["planned_rounds"])
     check_clipping(ours["clipping"], ours["quantile"], clip_norm, ours["noise"])
     check_noise_has_a_scale(noise_multiplier, clip_norm)

@@ -32,7 +32,12 @@ from bench.privacy.events.release import (
     checked,
     require,
 )
-from bench.privacy.events.schedules import correlated_gaussian, cyclic_readings, sums_in_one_round
+from bench.privacy.events.schedules import (
+    correlated_gaussian,
+    cyclic_poisson_readings,
+    cyclic_readings,
+    sums_in_one_round,
+)
 
 __all__ = [
     "ACCOUNTANTS",
@@ -50,6 +55,7 @@ __all__ = [
     "check_delta",
     "checked",
     "correlated_gaussian",
+    "cyclic_poisson_readings",
     "cyclic_readings",
     "fixed_size_gaussian",
     "full_gaussian",

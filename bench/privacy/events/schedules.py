@@ -7,7 +7,12 @@ from typing import Any
 
 import dp_accounting.dp_event as dp
 
-from bench.privacy.events.gaussian_sums import bounded_participation_gaussian, in_any_schedule
+from bench.privacy.events.gaussian_sums import (
+    bounded_participation_gaussian,
+    full_gaussian,
+    in_any_schedule,
+    poisson_gaussian,
+)
 from bench.privacy.events.release import (
     ADD_OR_REMOVE,
     EVERYBODY,
@@ -19,6 +24,8 @@ from bench.privacy.events.release import (
     require,
     require_name,
 )
+
+EXACTLY = {"paper": "rdp", "tight": "gdp"}  # accountants where nothing is left to chance
 
 
 def correlated_gaussian(
@@ -98,3 +105,42 @@ def cyclic_readings(
         of = partial(correlated_gaussian, noise_multiplier, sensitivity=sensitivity)
     replaced, removed = (of(neighbors=relation, **statement) for relation in (REPLACE, ADD_OR_REMOVE))
     return {"paper": replaced, "worst_case": replaced, "removed": removed}
+
+
+def cyclic_poisson_readings(
+    *, noise_multiplier: float, sampling_rate: float, num_groups: int, **statement: Any
+) -> dict[str, Release]:
+    """Return ways of accounting for noisy sums over units in G groups that take turns, in each of which a unit takes
+    part by chance; all of them are proven.
+
+    A unit takes part in at most every G-th round, with probability q in each of the k = ceil(T / G) rounds of its
+    group. With independent noise, and with noise whose strategy has at most G bands and columns of norm at most 1,
+    what T rounds reveal of it is what k Poisson-sampled Gaussians of the same multiplier reveal (Choquette-Choo et al.,
+    NeurIPS 2023, Theorem 4).
+
+    paper, tight: one unit added or removed, whose place in the groups stays, by RDP and by PLD.
+    worst_case: no amplification, one unit replaced.
+
+    Args:
+        sampling_rate: q, of a unit when it is the turn of its group, in (0, 1].
+        num_groups: G.
+        statement: delta, privacy_unit, protects_against.
+    """
+    require("num_groups", num_groups, num_groups >= 1, "give an integer, 1 or more")
+
+    def turns(rounds: int) -> int:
+        return -(-rounds // num_groups)
+
+    def in_turn(release: Release) -> Release:
+        words = f"{release.mechanism}, in every {num_groups}th round at most"
+        return release._replace(event=lambda rounds: release.event(turns(rounds)), mechanism=words)
+
+    if sampling_rate == 1:
+        sampled = {name: full_gaussian(noise_multiplier, accountant=by, **statement) for name, by in EXACTLY.items()}
+    else:
+        sampled = {
+            name: poisson_gaussian(noise_multiplier, sampling_rate=sampling_rate, accountant=by, **statement)
+            for name, by in (("paper", "rdp"), ("tight", "pld"))
+        }
+    worst = bounded_participation_gaussian(noise_multiplier, max_participations=turns, **statement)
+    return {**{name: in_turn(release) for name, release in sampled.items()}, "worst_case": worst}
