@@ -110,7 +110,7 @@ def privacy_note(table: pd.DataFrame, overlap: bool = True) -> str:
     if not np.isfinite(row["delta"]):
         return "There are no private runs."
     several = overlap and not ("num_clients" in table and table["num_clients"].max() == 1)
-    shared = "; an example that several clients drew has a larger epsilon (pfl_overlap)" if several else ""
+    shared = "; an example that several clients drew has a larger epsilon (figure pfl_overlap)" if several else ""
     return (
         f"Privacy: one {row['privacy_unit']} of one client, against the server ({row['neighbors']}; Poisson sampling), "
         f"at delta = {row['delta']:g} by privacy loss distributions{shared}."

@@ -17,6 +17,7 @@ LOOKS: dict[str, style.Look] = {
     "SN+Lin": {"color": "#12355b", "marker": "D"},
     "SN+CNN": {"color": "#3c78b4", "marker": "^"},
 }
+CROSS: style.Look = {"linestyle": "", "marker": "x", "markersize": 8, "markeredgewidth": 2.0}
 GREY: style.Look = {"color": "#b4b4b4", "linewidth": 1.0, "zorder": 1.5}
 
 
@@ -41,11 +42,21 @@ def ours(ax: Axes, table: pd.DataFrame, x: str) -> None:
     for name, look in LOOKS.items():
         line = table[table["algorithm"] == name]
         style.curve(ax, line, x, "test_accuracy", **look)
+        lost = diverged(line)
+        ax.plot(lost[x], lost["with_diverged"], color=look["color"], **CROSS)
         for end in ("low", "high"):
             ax.update_datalim(line[[x, end]].dropna().to_numpy())
     ax.autoscale_view()
     if not table["test_accuracy"].notna().any():
         style.nothing(ax, table[table["repetitions"] > 0])
+
+
+def diverged(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells in which a run diverged, with the mean accuracy that counts such runs as 0 % in
+    "with_diverged"."""
+    lost = table[table["diverged"] > 0] if "diverged" in table else table[:0].assign(accuracy_of_finite=0.0, diverged=0)
+    share = 1 - lost["diverged"] / lost["repetitions"]
+    return lost.assign(with_diverged=lost["accuracy_of_finite"].fillna(0.0) * share)
 
 
 def ticks(ax: Axes, values: Sequence[float], label: str) -> None:
@@ -58,7 +69,11 @@ def ticks(ax: Axes, values: Sequence[float], label: str) -> None:
 
 def gaps(table: pd.DataFrame) -> str:
     """Return the meaning of an interrupted line, where there is one."""
-    return "Lines are interrupted where a cell was not run or diverged." if table["test_accuracy"].isna().any() else ""
+    return (
+        "Lines are interrupted where a cell was not run or a run diverged."
+        if table["test_accuracy"].isna().any()
+        else ""
+    )
 
 
 def finish(figure: Figure, table: pd.DataFrame, title: str, *notes: str, further: Sequence[Line2D] = ()) -> Figure:
@@ -67,6 +82,9 @@ def finish(figure: Figure, table: pd.DataFrame, title: str, *notes: str, further
         low, high = ax.get_ylim()
         ax.set_ylim(max(low, 0), min(high, 1.005))
     handles = [Line2D([], [], label=name, **LOOKS[name]) for name in style.present(table, "algorithm", LOOKS)]
-    style.head(figure, title, [*handles, Line2D([], [], label="published", marker=".", **GREY), *further])
+    handles.append(Line2D([], [], label="published (same markers)", marker=".", **GREY))
+    if len(diverged(table)):
+        handles.append(Line2D([], [], label="mean with diverged runs as 0 %", color="#444444", **CROSS))
+    style.head(figure, title, [*handles, *further])
     style.footer(figure, table, common.privacy_note(table), common.training_note(table), *notes)
     return figure
