@@ -312,7 +312,9 @@ def footer(
     shown = shown or f"; {bands} are 95 % intervals of the mean over them"
     intervals = f"{repetitions}{shown}" if many > 1 else "1 repetition, no intervals"
     at = f"Scale: {facts['scale']}, {intervals}" if facts["scale"] else intervals
-    data = literal(f"Data: {facts['source']} (task {facts['task']}). {at}.")
+    named = all(name in str(facts["source"]) for name in str(facts["task"]).split(", "))
+    task = "" if named else f" (task {facts['task']})"
+    data = literal(f"Data: {facts['source']}{task}. {at}.")
     cut = CUT if any(cut_off.goes_beyond(ax) for ax in figure.axes) else ""
     width = int(figure.get_figwidth() * 18)
     parts = [note for note in (data, *notes, cut) if note]

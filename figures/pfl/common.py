@@ -110,10 +110,10 @@ def privacy_note(table: pd.DataFrame, overlap: bool = True) -> str:
     if not np.isfinite(row["delta"]):
         return "There are no private runs."
     several = overlap and not ("num_clients" in table and table["num_clients"].max() == 1)
-    shared = "; an example that several clients drew has a larger epsilon (figure pfl_overlap)" if several else ""
+    shared = "; larger for an example of several clients (figure pfl_overlap)" if several else ""
     return (
-        f"Privacy: one {row['privacy_unit']} of one client, against the server ({row['neighbors']}; Poisson sampling), "
-        f"at delta = {row['delta']:g} by privacy loss distributions{shared}."
+        f"Epsilon: for one {row['privacy_unit']} of one client, against the server ({row['neighbors']}; Poisson "
+        f"sampling), at delta = {row['delta']:g}{shared}."
     )
 
 
@@ -123,13 +123,10 @@ def training_note(table: pd.DataFrame) -> str:
     rows = table[np.isfinite(table["target_epsilon"])]
     known = [name for name in words if name in rows and rows[name].notna().any()]
     settings = [f"{words[name]} {_span(rows[name])}" for name in known]
-    published = "with the published settings, " if all(rows[name].nunique() == 1 for name in known) else ""
+    published = "published settings, " if all(rows[name].nunique() == 1 for name in known) else ""
     share = table["data_share"].dropna() if "data_share" in table else pd.Series(dtype=float)
     part = f" Only {100 * share.min():.3g} % of the data of each client are used." if (share < 1).any() else ""
-    return (
-        f"Accuracy of the average on the test set after the last round, {published}untuned ({', '.join(settings)})."
-        f"{part}"
-    )
+    return f"Accuracy of the averaged model after the last round, {published}untuned ({', '.join(settings)}).{part}"
 
 
 def _span(values: pd.Series) -> str:

@@ -42,8 +42,8 @@ def ours(ax: Axes, table: pd.DataFrame, x: str) -> None:
     for name, look in LOOKS.items():
         line = table[table["algorithm"] == name]
         style.curve(ax, line, x, "test_accuracy", **look)
-        lost = diverged(line)
-        ax.plot(lost[x], lost["with_diverged"], color=look["color"], **CROSS)
+        if len(lost := diverged(line)):
+            ax.plot(lost[x], lost["with_diverged"], color=look["color"], **CROSS)
         for end in ("low", "high"):
             ax.update_datalim(line[[x, end]].dropna().to_numpy())
     ax.autoscale_view()
@@ -69,11 +69,7 @@ def ticks(ax: Axes, values: Sequence[float], label: str) -> None:
 
 def gaps(table: pd.DataFrame) -> str:
     """Return the meaning of an interrupted line, where there is one."""
-    return (
-        "Lines are interrupted where a cell was not run or a run diverged."
-        if table["test_accuracy"].isna().any()
-        else ""
-    )
+    return "A gap in a line: not run, or diverged." if table["test_accuracy"].isna().any() else ""
 
 
 def finish(figure: Figure, table: pd.DataFrame, title: str, *notes: str, further: Sequence[Line2D] = ()) -> Figure:
@@ -86,5 +82,5 @@ def finish(figure: Figure, table: pd.DataFrame, title: str, *notes: str, further
     if len(diverged(table)):
         handles.append(Line2D([], [], label="mean with diverged runs as 0 %", color="#444444", **CROSS))
     style.head(figure, title, [*handles, *further])
-    style.footer(figure, table, common.privacy_note(table), common.training_note(table), *notes)
+    style.footer(figure, table, common.privacy_note(table), common.training_note(table), *notes, running=True)
     return figure

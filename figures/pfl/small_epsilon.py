@@ -61,7 +61,9 @@ def draw(table: pd.DataFrame):
         r"Settings near $\varepsilon$ = 1.2 beside the published accuracy (Bhaskar et al. 2025)",
         [*handles, grey],
     )
-    style.footer(figure, table, common.privacy_note(table), common.training_note(table), "L: expected batch size.")
+    style.footer(
+        figure, table, common.privacy_note(table), common.training_note(table), "L: expected batch size.", running=True
+    )
     return figure
 
 

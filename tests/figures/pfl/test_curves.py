@@ -25,7 +25,7 @@ def quick(no_layout):
 
 
 AS_PUBLISHED = (
-    "on the test set after the last round, with the published settings, untuned "
+    "averaged model after the last round, published settings, untuned "
     "(step size 0.3, momentum 0.5, clipping norm 1, batches of 64)"
 )
 EXAMINED = {
@@ -68,7 +68,7 @@ def test_a_picture_says_what_it_is(name):
     assert (
         "one example of one client, against the server (add-or-remove one; Poisson sampling), at delta = 1e-05" in text
     )
-    others = "an example that several clients drew has a larger epsilon" in text
+    others = "larger for an example of several clients" in text
     assert others == (name not in ("pfl_overlap", "pfl_one_client"))  # it is what the one shows, and the other has none
     if name != "pfl_overlap":
         assert EXAMINED.get(name, AS_PUBLISHED) in text
@@ -84,17 +84,19 @@ def test_curves_show_ours_and_the_published_and_break_where_nothing_was_run():
     table = splits_curves.table(THIN)
     picture = splits_curves.FIGURE.picture(table)
     text = text_of(picture)
-    assert "Lines are interrupted where a cell was not run or diverged" in text
+    assert "A gap in a line: not run, or diverged" in text
     assert text.count("no runs") == 2  # MNIST without privacy and at the smaller epsilon
     panel = picture.axes[1]
-    grey, ours = (
-        [line for line in panel.lines if (line.get_color() == "#b4b4b4") == behind] for behind in (True, False)
-    )
+    (cross,) = [line for line in panel.lines if line.get_marker() == "x"]  # the run that diverged counts as 0 %
+    assert (cross.get_xdata().tolist(), cross.get_ydata().tolist()) == ([20], [0.0])
+    assert "mean with diverged runs as 0 %" in [words.get_text() for words in picture.legends[0].get_texts()]
+    lines = [line for line in panel.lines if line is not cross]
+    grey, ours = ([line for line in lines if (line.get_color() == "#b4b4b4") == behind] for behind in (True, False))
     assert (len(grey), len(ours)) == (4, 3)  # CNN+TS is published alone
     np.testing.assert_allclose(grey[2].get_ydata()[[0, -1]], [0.9752, 0.9685])
     np.testing.assert_allclose(ours[1].get_ydata()[[0, -1]], [0.9742, 0.9675])
     assert np.isnan(ours[2].get_ydata()[-1])
-    assert "Lines are interrupted" not in text_of(splits_curves.FIGURE.picture(splits_curves.table(SPLITS)))
+    assert "A gap in a line" not in text_of(splits_curves.FIGURE.picture(splits_curves.table(SPLITS)))
 
 
 def test_another_normalisation_is_held_against_table_2():
