@@ -23,7 +23,7 @@ from bench.data.task import Network, Task
 from bench.errors import unknown_name
 
 
-@sharing(LocalDpsgdArguments)
+@sharing(LocalDpsgdArguments, num_epochs=1.0)
 def dpsgd_fedopt(
     task: Task,
     shared: LocalDpsgdArguments,

@@ -13,7 +13,7 @@ from bench.algorithms.search_space import Interval
 from bench.data.task import Network, Task
 
 
-@sharing(LocalDpsgdArguments)
+@sharing(LocalDpsgdArguments, num_epochs=4.0)
 def dpsgd_fedprox(task: Task, shared: LocalDpsgdArguments, *, proximal: NonNegative = 0.1) -> Algorithm:
     """DP-SGD at every client, held near the model of all, and averaging.
 

@@ -15,7 +15,7 @@ from bench.algorithms.search_space import Interval
 from bench.data.task import Network, Task
 
 
-@sharing(LocalDpsgdArguments)
+@sharing(LocalDpsgdArguments, num_epochs=1.0)
 def dpsgd_mrmtl(task: Task, shared: LocalDpsgdArguments, *, regularization: NonNegative) -> Algorithm:
     """DP-SGD at every client on a model of its own, held near the mean of all.
 

@@ -167,7 +167,6 @@ def of_networks() -> dict[str, Variant]:
     """DP-SGD at every client: with averaging after every epoch and once at the end, with other servers and local
     objectives, with a model for each client; and each client alone, with and without privacy."""
     method, server, prox, own = (ALGORITHMS[f"dpsgd_{name}"] for name in ("fedavg", "fedopt", "fedprox", "mrmtl"))
-    each = {"num_epochs": 1.0}
     momentum = {name: server.space[name] for name in ("server_step_size", "beta1")}
 
     def all_epochs(task: Task, args: Mapping[str, Any]) -> int:
@@ -181,11 +180,11 @@ def of_networks() -> dict[str, Variant]:
         **{
             name: variant._replace(num_rounds=all_epochs, on_request=True)
             for name, variant in {
-                "DP-SGD + FedAvgM": Variant(server, each | {"optimiser": "momentum"}, momentum),
-                "DP-SGD + FedAdam": Variant(server, each | {"optimiser": "adam"}, server.space),
-                "DP-SGD + FedProx": Variant(prox, {"num_epochs": 4.0}, prox.space),
-                "MR-MTL": Variant(own, each, own.space),
-                "Private local learning": Variant(own, each | {"regularization": 0.0}, {}),
+                "DP-SGD + FedAvgM": Variant(server, {"optimiser": "momentum"}, momentum),
+                "DP-SGD + FedAdam": Variant(server, {"optimiser": "adam"}, server.space),
+                "DP-SGD + FedProx": Variant(prox, {}, prox.space),
+                "MR-MTL": Variant(own, {}, own.space),
+                "Private local learning": Variant(own, {"regularization": 0.0}, {}),
             }.items()
         },
         "Local learning": Variant(ALGORITHMS["local_networks"], {}, {}, all_epochs),
