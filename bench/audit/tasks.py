@@ -333,6 +333,7 @@ def _for_images(task: Task, rounds: int) -> dict[str, Any]:
         "step_size": 0.1,
         "momentum": 0.0,
         "clip_norm": 1.0,
+        "tau": 10.0,  # above any root of a second moment, so that steps show the length of a gradient
     }
 
 

@@ -166,7 +166,8 @@ def of_schools() -> dict[str, Variant]:
 def of_networks() -> dict[str, Variant]:
     """DP-SGD at every client: with averaging after every epoch and once at the end, with other servers and local
     objectives, with a model for each client; and each client alone, with and without privacy."""
-    method, server, prox, own = (ALGORITHMS[f"dpsgd_{name}"] for name in ("fedavg", "fedopt", "fedprox", "mrmtl"))
+    names = ("fedavg", "fedopt", "fedprox", "fedadamw", "mrmtl")
+    method, server, prox, adamw, own = (ALGORITHMS[f"dpsgd_{name}"] for name in names)
     momentum = {name: server.space[name] for name in ("server_step_size", "beta1")}
 
     def all_epochs(task: Task, args: Mapping[str, Any]) -> int:
@@ -183,6 +184,7 @@ def of_networks() -> dict[str, Variant]:
                 "DP-SGD + FedAvgM": Variant(server, {"optimiser": "momentum"}, momentum),
                 "DP-SGD + FedAdam": Variant(server, {"optimiser": "adam"}, server.space),
                 "DP-SGD + FedProx": Variant(prox, {}, prox.space),
+                "DP-FedAdamW": Variant(adamw, {}, adamw.space),
                 "MR-MTL": Variant(own, {}, own.space),
                 "Private local learning": Variant(own, {"regularization": 0.0}, {}),
             }.items()

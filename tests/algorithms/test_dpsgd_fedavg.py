@@ -25,9 +25,9 @@ SETTINGS = {"total_epochs": 2, "batch_size": 5, "step_size": 0.3, "momentum": 0.
 MEMBERS = np.stack([np.random.default_rng(client).permutation(24)[:12] for client in range(3)])
 
 
-def train(task, method=METHOD, **args):
-    """The state after each epoch, by the program that sweeps use."""
-    args = arguments(method, SETTINGS | args)
+def train(task, method=METHOD, without=(), **args):
+    """The state after each epoch, by the program that sweeps use. `without`: arguments that the method lacks."""
+    args = arguments(method, {name: value for name, value in (SETTINGS | args).items() if name not in without})
     traced = {name: jnp.array([args.pop(name)]) for name in parameters(method)[1]}
     program = engine.Program(method.make, tuple(sorted(args.items())), 1)
     key = engine.run_keys(jnp.array([0]), jnp.array([0]))
@@ -135,6 +135,64 @@ def adam_in_numpy(beta1, beta2, tau, step_size):
         return jax.tree.unflatten(jax.tree.structure(w), found)
 
     return step
+
+
+def adamw_by_loops(tiny, *, beta1, beta2, tau, alignment, decay, total_epochs, num_epochs):
+    """DP-FedAdamW with full batches in float64, for the noise and the gradients that the program has: `noise` and
+    `sums` are recomputed from the same keys."""
+    size = tiny.train.shape[1]
+    grad = jax.jit(jax.grad(lambda params, x, y: loss(params, None, (x, y))))
+    leaves = lambda tree: [np.asarray(leaf, float) for leaf in jax.tree.leaves(tree)]  # noqa: E731
+    structure, w = jax.tree.structure(tiny.init_params), leaves(tiny.init_params)
+    clients = range(tiny.num_clients)
+    step_size, clip, sigma = SETTINGS["step_size"], PRIVATE["clip_norm"], PRIVATE["noise_multiplier"]
+    moved, t = [np.zeros_like(leaf) for leaf in w], 0
+    models = [list(w) for _ in clients]
+    first, second = ([[np.zeros_like(leaf) for leaf in w] for _ in clients] for _ in range(2))
+    run, k = engine.run_key(0, 0), 0
+    for epoch in range(total_epochs):
+        key = jax.random.fold_in(jax.random.fold_in(run, engine.ROUNDS), epoch)
+        _, key_noise = jax.random.split(jax.random.fold_in(key, 0))
+        shapes = jax.tree.map(lambda leaf: jnp.zeros((tiny.num_clients, *leaf.shape)), tiny.init_params)
+        noise = leaves(gaussian_rows_like(key_noise, shapes))
+        k, t = k + 1, t + 1
+        for client in clients:
+            total = [np.zeros_like(leaf) for leaf in w]
+            params = jax.tree.unflatten(structure, [jnp.asarray(leaf, jnp.float32) for leaf in models[client]])
+            for row in np.asarray(tiny.train[client]):
+                g = leaves(grad(params, *(leaf[row] for leaf in tiny.network.pool)))
+                factor = min(1.0, clip / math.sqrt(sum(float(np.sum(leaf**2)) for leaf in g)))
+                total = [a + factor * b for a, b in zip(total, g, strict=True)]
+            for place, leaf in enumerate(total):
+                g = (leaf + sigma * clip * noise[place][client]) / size
+                m = first[client][place] = beta1 * first[client][place] + (1 - beta1) * g
+                v = second[client][place] = beta2 * second[client][place] + (1 - beta2) * g**2
+                unbiased = np.maximum(v / (1 - beta2**t) - (sigma * clip / size) ** 2, 0)
+                direction = m / (1 - beta1**k) / (np.sqrt(unbiased) + tau)
+                at = models[client][place]
+                models[client][place] = at - step_size * (direction + alignment * moved[place] + decay * at)
+        if (epoch + 1) % num_epochs == 0:
+            mean = [np.mean([models[client][place] for client in clients], 0) for place in range(len(w))]
+            moved = [(a - b) / (step_size * num_epochs) for a, b in zip(w, mean, strict=True)]
+            w, k, models = mean, 0, [list(mean) for _ in clients]
+            blocks = [np.mean([second[client][place].mean() for client in clients]) for place in range(len(w))]
+            first = [[np.zeros_like(leaf) for leaf in w] for _ in clients]
+            second = [[np.full_like(leaf, block) for leaf, block in zip(w, blocks, strict=True)] for _ in clients]
+    return w
+
+
+@pytest.mark.parametrize("num_epochs", [1, 2])
+def test_the_steps_of_adamw_equal_loops(num_epochs):
+    """At sampling rate 1, over four epochs: moments that go on, their correction for the noise, and the alignment."""
+    tiny, own = task(MEMBERS), {"beta1": 0.8, "beta2": 0.9, "tau": 0.05, "alignment": 0.5, "decay": 0.1}
+    how = PRIVATE | {"total_epochs": 4, "num_epochs": num_epochs, "batch_size": 12, "step_size": 0.02}
+    algorithm, states = train(tiny, ALGORITHMS["dpsgd_fedadamw"], without=("momentum",), **how, **own)
+    got = jax.tree.leaves(algorithm.params(engine.State((), states[-1])))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(SETTINGS, "step_size", 0.02)
+        want = adamw_by_loops(tiny, **own, total_epochs=4, num_epochs=num_epochs)
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-4)
 
 
 ADAM = {"server_step_size": 0.05, "beta1": 0.5, "beta2": 0.9, "tau": 0.01}

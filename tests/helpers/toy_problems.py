@@ -265,6 +265,14 @@ TOYS: dict[str, Toy] = {
         of_all,
     ),
     "dpsgd_fedavg": Toy(saturated, AT_ONCE, 100, frequencies, read=probabilities),
+    "dpsgd_fedadamw": Toy(
+        saturated,
+        {name: value for name, value in AT_ONCE.items() if name != "momentum"}
+        | {"step_size": 0.5, "total_epochs": 400, "tau": 1.0, "decay": 0.0, "alignment": 0.0},
+        400,
+        frequencies,
+        read=probabilities,
+    ),
     "dpsgd_fedopt": Toy(
         saturated, AT_ONCE | {"beta1": 0.0, "server_step_size": 1.5}, 100, frequencies, read=probabilities
     ),

@@ -6,9 +6,9 @@ All k clients take part in every round. A round is E epochs of every client, and
     g      (sum_{x in B} clip(grad loss(theta, x), C) + sigma C N(0, I)) / floor(q n)  +  lambda (theta - w)
     v      <- mu v + g,    theta <- theta - eta v
 
-where v starts from 0 in every round. Then the server computes w from the clients' theta: their mean, or a step from w
-by an optimiser that has w - mean as its gradient. A client goes on from w, or has a model of its own and goes on from
-that.
+where v starts from 0 in every round, or another optimiser takes the step. Then the server computes w from the clients'
+theta: their mean, or a step from w by an optimiser that has w - mean as its gradient. A client goes on from w, or has a
+model of its own and goes on from that.
 
 What is protected is one example of one client, against the server, which sees every client's theta after every round.
 The pull lambda (theta - w) is added after clipping and noise: theta and w follow from earlier noisy sums, so that it is
@@ -20,8 +20,9 @@ all ways to split T share one compiled program, and a long round shows progress.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -72,10 +73,35 @@ class LocalDpsgdArguments(SharedArguments):
     sampler: str = "poisson"
 
 
+class LocalOptimizer(NamedTuple):
+    """How a client steps along its noisy gradients, whose privacy it does not change.
+
+    init: a client's model -> state, at the start of the run.
+    update: (noisy gradient, state, model, what the server keeps) -> (change of the model, state).
+    restart: (models, states, average), all of all clients -> states, at the start of a round. average: leaves
+        [client, ...] -> their mean over the clients.
+    """
+
+    init: Callable[[Any], Any]
+    update: Callable[..., tuple[Any, Any]]
+    restart: Callable[..., Any]
+
+
+def momentum_sgd(step_size: Scalar, momentum: Scalar) -> LocalOptimizer:
+    """Return SGD with a velocity that starts from 0 in every round."""
+    sgd = optax.sgd(step_size, momentum)
+    return LocalOptimizer(
+        sgd.init,
+        lambda g, state, theta, kept: sgd.update(g, state),
+        lambda theta, states, average: jax.vmap(sgd.init)(theta),
+    )
+
+
 def local_dpsgd(
     task: Task,
     shared: LocalDpsgdArguments,
     *,
+    optimizer: LocalOptimizer | None = None,
     pull: Scalar | None = None,
     server: Server | None = None,
     own: bool = False,
@@ -85,6 +111,7 @@ def local_dpsgd(
     Args:
         task: with a network and equally many examples for every client.
         shared: see LocalDpsgdArguments.
+        optimizer: of the clients; None takes `momentum_sgd`.
         pull: lambda >= 0; None adds no such term.
         server: its update of w from w - mean; None takes the mean.
         own: whether every client has a model of its own and goes on from that; the score is the mean over clients.
@@ -92,7 +119,7 @@ def local_dpsgd(
     batch_size = shared.batch_size
     network, num_examples = task.need(Network), _num_examples(task)
     steps = _num_steps(num_examples, batch_size)
-    optimizer = optax.sgd(shared.step_size, shared.momentum)
+    stepping = optimizer or momentum_sgd(shared.step_size, shared.momentum)
     bound = sampling.poisson_bound(num_examples, 1 / steps, FAILURE) if shared.sampler == "poisson" else batch_size
     clients = task.numbers()
     real = clients < task.num_clients  # the last devices may have rows without a client
@@ -110,15 +137,12 @@ def local_dpsgd(
     def init(key):
         memory = () if server is None else server.init(task.init_params)
         kept = (task.init_params, memory) if pull is not None or server is not None else ()
-        return State(jnp.zeros((), jnp.int32), (*fresh(everywhere(task.init_params)), kept))
+        theta = everywhere(task.init_params)
+        return State(jnp.zeros((), jnp.int32), (theta, jax.vmap(stepping.init)(theta), kept))
 
     def everywhere(params):
         """Return the same parameters for all clients."""
         return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (task.num_held, *leaf.shape)), params)
-
-    def fresh(theta):
-        """Return clients' models, with an optimiser in its initial state."""
-        return theta, jax.vmap(optimizer.init)(theta)
 
     def met(theta, mean, kept):
         """Return the clients' models after they have met, and what the server keeps."""
@@ -139,7 +163,7 @@ def local_dpsgd(
         total, tallies = task.total((jax.tree.map(lambda leaf: jnp.sum(leaf, 0), theta), tallies))
         return jax.tree.map(lambda leaf: leaf / task.num_clients, total), tallies
 
-    def one_step(key, step, theta, velocity, center):
+    def one_step(key, step, theta, velocity, kept):
         key_batch, key_noise = jax.random.split(key)
         keys = jax.vmap(lambda client: jax.random.fold_in(key_batch, client))(clients)
         rows, counts, divisors = jax.vmap(batch, (0, None))(keys, step)
@@ -155,27 +179,25 @@ def local_dpsgd(
             total = jax.tree.map(lambda g, n: g + std * n, total, noise)
         mean = jax.vmap(lambda g, divisor: jax.tree.map(lambda leaf: leaf / divisor, g))(total, divisors)
         if pull is not None:
-            mean = jax.tree.map(lambda g, at, w: g + pull * (at - w[None]), mean, theta, center)
-        updates, velocity = jax.vmap(optimizer.update)(mean, velocity)
+            mean = jax.tree.map(lambda g, at, w: g + pull * (at - w[None]), mean, theta, kept[0])
+        updates, velocity = jax.vmap(stepping.update, (0, 0, 0, None))(mean, velocity, theta, kept)
         tallies = [jnp.sum(tally if task.division is None else jnp.where(real, tally, 0)) for tally in tallies]
         used = jnp.sum(counts if task.division is None else jnp.where(real, counts, 0), dtype=jnp.float32)
         return optax.apply_updates(theta, updates), velocity, (used, *tallies)
 
     def one_epoch(key, state):
         *models, kept = state.variables
-        center = kept[0] if pull is not None else ()
 
         def body(carry, step):
-            theta, velocity, tallies = one_step(jax.random.fold_in(key, step), step, *carry, center)
+            theta, velocity, tallies = one_step(jax.random.fold_in(key, step), step, *carry, kept)
             return (theta, velocity), tallies
 
         models, tallies = jax.lax.scan(body, tuple(models), jnp.arange(steps))
         ends = jnp.mod((state.schedule + 1).astype(jnp.float32), shared.num_epochs) == 0
         mean, (used, clipped, correct) = average(models[0], tallies)
         theta, kept_next = met(models[0], mean, kept)
-        variables = jax.tree.map(
-            lambda new, old: jnp.where(ends, new, old), (*fresh(theta), kept_next), (*models, kept)
-        )
+        again = stepping.restart(theta, models[1], lambda leaves: average(leaves)[0])
+        variables = jax.tree.map(lambda new, old: jnp.where(ends, new, old), (theta, again, kept_next), (*models, kept))
         examples = jnp.maximum(used, 1.0)
         info = {"clipped": jnp.mean(clipped / examples), "train_accuracy": jnp.mean(correct / examples)}
         return State(state.schedule + 1, variables), info
@@ -206,6 +228,16 @@ def _num_examples(task: Task) -> int:
 def _num_steps(num_examples: int, batch_size: int) -> int:
     """Return S, the number of steps of an epoch; a Poisson sample has the rate 1 / S."""
     return math.ceil(num_examples / batch_size)
+
+
+def steps_of_epoch(task: Task, batch_size: int) -> int:
+    """Return S, the number of steps of an epoch of every client."""
+    return _num_steps(_num_examples(task), batch_size)
+
+
+def divisor_of_sums(task: Task, batch_size: int) -> int:
+    """Return floor(q n), by which a client divides its noisy sums under Poisson sampling."""
+    return _num_examples(task) // steps_of_epoch(task, batch_size)
 
 
 def local_release(
