@@ -15,8 +15,8 @@ TRAINED = 1e-4  # largest difference of a score, as a share of its largest value
 FLIPPED = 2e-3  # the same, absolute, of a share of examples, since rounding can flip single predictions
 SHARE = re.compile(r"accuracy|(test|train|validation)_error|clipped|released")  # in the name of such a score
 MOVEMENT = 10.0  # a difference is chaos if a change in the last digits moves the score by a tenth of it or more
-SPREAD = 4.0  # and if it is within this many standard deviations of the point's repetitions
-FEWEST = 3  # repetitions from which a standard deviation is taken
+SPREAD = 4.0  # and if it is within this many standard deviations of the point's repetitions, or times that movement
+FEWEST = 3  # repetitions from which a standard deviation is taken; with fewer, the movement stands in for it
 
 # Columns that differ by when and where a run was made, or that say which run it is.
 AROUND = {"scale", "date", "commit", "device", "wall_s", "compile_s", "points_per_chunk", "point", "trial", "seed"} | {
@@ -66,7 +66,7 @@ def compared(
     What follows from the settings alone, such as epsilon, must agree to ACCOUNTED, and text exactly. A score may differ
     by what rounding does to it: up to TRAINED, or FLIPPED where it counts examples, and by more only in a run that is
     chaotic, so that a change in the last digits of its hyperparameters moves the score as well, and then only within
-    the spread of its repetitions.
+    the spread of its repetitions, or, of a run with too few, within SPREAD times of what that change does.
 
     Args:
         there, here: rows of the run, one per evaluation, in order.
@@ -139,15 +139,16 @@ def _difference(there: pd.DataFrame, here: pd.DataFrame, name: str, computed: Ma
 def _is_chaos(
     difference: Difference, there: pd.DataFrame, here: pd.DataFrame, moved: pd.DataFrame, others: pd.DataFrame
 ) -> bool:
-    """Return whether rounding explains the differences in a column: it moves the run as far, and not beyond the
-    spread."""
+    """Return whether rounding explains the differences in a column: it moves the run as far, and they are not beyond
+    the spread."""
     name = difference.column
     one, other, again = (table[name].to_numpy(float) for table in (there, here, moved))
-    movement = np.abs(again - other).max()
+    apart, movement = np.abs(one - other), np.abs(again - other).max()
+    if apart.max() > MOVEMENT * movement:
+        return False
     spread = others.groupby("rounds")[name].agg(["std", "count"]).reindex(there["rounds"])
     known = (spread["count"] >= FEWEST).all()
-    within = (np.abs(one - other) <= SPREAD * spread["std"].to_numpy()).all()
-    return bool(known and within and movement * MOVEMENT >= np.abs(one - other).max())
+    return bool((apart <= SPREAD * (spread["std"].to_numpy() if known else movement)).all())
 
 
 def _text(value: Any) -> str:

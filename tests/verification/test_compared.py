@@ -80,6 +80,9 @@ def test_a_chaotic_run_is_judged_by_its_repetitions(moved_by, spread, outcome):
     assert of(rows(), here, moved=lambda: moved, repetitions=lambda: repetitions(spread)).outcome == outcome
 
 
-def test_without_repetitions_nothing_is_called_chaotic():
+@pytest.mark.parametrize(("moved_by", "outcome"), [(0.006, CHAOTIC), (0.004, DIFFERENT), (1e-7, DIFFERENT)])
+def test_without_repetitions_the_last_digits_decide_alone(moved_by, outcome):
+    """More strictly: the difference, .02, is within four times of what they do, and not within ten times."""
     here = rows(test_loss=[1.0, 0.52, 0.42])
-    assert of(rows(), here, moved=rows, repetitions=rows).outcome == DIFFERENT
+    moved = rows(test_loss=np.array([1.0, 0.52, 0.42]) + moved_by)
+    assert of(rows(), here, moved=lambda: moved, repetitions=rows).outcome == outcome
