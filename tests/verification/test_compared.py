@@ -80,9 +80,18 @@ def test_a_chaotic_run_is_judged_by_its_repetitions(moved_by, spread, outcome):
     assert of(rows(), here, moved=lambda: moved, repetitions=lambda: repetitions(spread)).outcome == outcome
 
 
+def test_where_all_repetitions_agree_rounding_is_no_difference():
+    """As before the first round, whose loss is that of the model that all start from."""
+    here, moved = (rows(test_loss=[1.0 + 1e-6, 0.5 + by, 0.4 + by]) for by in (0.02, 0.03))
+    alike = repetitions(0.05).assign(test_loss=lambda table: table["test_loss"].where(table["rounds"] > 0, 1.0))
+    assert of(rows(), here, moved=lambda: moved, repetitions=lambda: alike).outcome == CHAOTIC
+    beyond = rows(test_loss=[1.001, 0.52, 0.42])
+    assert of(rows(), beyond, moved=lambda: moved, repetitions=lambda: alike).outcome == DIFFERENT
+
+
 @pytest.mark.parametrize(("moved_by", "outcome"), [(0.006, CHAOTIC), (0.004, DIFFERENT), (1e-7, DIFFERENT)])
 def test_without_repetitions_the_last_digits_decide_alone(moved_by, outcome):
-    """More strictly: the difference, .02, is within four times of what they do, and not within ten times."""
+    """More strictly: the difference, .02, is within four times of what they do, and not within thirty times."""
     here = rows(test_loss=[1.0, 0.52, 0.42])
     moved = rows(test_loss=np.array([1.0, 0.52, 0.42]) + moved_by)
     assert of(rows(), here, moved=lambda: moved, repetitions=rows).outcome == outcome
