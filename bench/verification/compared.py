@@ -143,12 +143,12 @@ def _is_chaos(
 ) -> bool:
     """Return whether rounding explains the differences in a column: it moves the run as far, and they are not beyond
     the spread."""
-    name = difference.column
-    one, other, again = (table[name].to_numpy(float) for table in (there, here, moved))
+    name, reported = difference.column, there[difference.column].notna().to_numpy()  # some only after a first round
+    one, other, again = (table[name].to_numpy(float)[reported] for table in (there, here, moved))
     apart, movement = np.abs(one - other), np.abs(again - other).max()
-    if apart.max() > MOVEMENT * movement:
+    if not apart.max() <= MOVEMENT * movement:
         return False
-    spread = others.groupby("rounds")[name].agg(["std", "count"]).reindex(there["rounds"])
+    spread = others.groupby("rounds")[name].agg(["std", "count"]).reindex(there["rounds"][reported])
     known = (spread["count"] >= FEWEST).all()
     rounding = TRAINED * np.abs(one).max()  # all that is seen where repetitions agree, as before the first round
     return bool((apart <= np.maximum(SPREAD * (spread["std"].to_numpy() if known else movement), rounding)).all())

@@ -80,6 +80,14 @@ def test_a_chaotic_run_is_judged_by_its_repetitions(moved_by, spread, outcome):
     assert of(rows(), here, moved=lambda: moved, repetitions=lambda: repetitions(spread)).outcome == outcome
 
 
+def test_a_score_that_is_reported_from_the_first_round_on_is_judged_from_there():
+    there, here, moved = (rows(clipped=[np.nan, 0.45 + by, 0.4 + by]) for by in (0.0, 0.02, 0.03))
+    rng = np.random.default_rng(0)
+    others = pd.concat([rows(clipped=[np.nan, *(np.array([0.45, 0.4]) + 0.05 * rng.normal(size=2))]) for _ in range(8)])
+    assert of(there, here, moved=lambda: moved, repetitions=lambda: others).outcome == CHAOTIC
+    assert of(there, here, moved=lambda: here, repetitions=lambda: others).outcome == DIFFERENT
+
+
 def test_where_all_repetitions_agree_rounding_is_no_difference():
     """As before the first round, whose loss is that of the model that all start from."""
     here, moved = (rows(test_loss=[1.0 + 1e-6, 0.5 + by, 0.4 + by]) for by in (0.02, 0.03))
