@@ -14,8 +14,8 @@ ACCOUNTED = 1e-6  # largest relative difference of an epsilon, or of another num
 TRAINED = 1e-4  # largest difference of a score, as a share of its largest value in the run, that counts as rounding
 FLIPPED = 2e-3  # the same, absolute, of a share of examples, since rounding can flip single predictions
 SHARE = re.compile(r"accuracy|(test|train|validation)_error|clipped|released")  # in the name of such a score
-# A difference is chaos if a change in the last digits moves the score by a thirtieth of it or more. (Between jax 0.10 and
-# 0.12, whose sums differ in every round, a run of local DP at the edge of stability moved ten times as far.)
+# A difference is chaos if a change in the last digits moves the score by a thirtieth of it or more. (Between jax 0.10
+# and 0.12, whose sums differ in every round, a run of local DP at the edge of stability moved ten times as far.)
 MOVEMENT = 30.0
 SPREAD = 4.0  # and if it is within this many standard deviations of the point's repetitions, or times that movement
 FEWEST = 3  # repetitions from which a standard deviation is taken; with fewer, the movement stands in for it
