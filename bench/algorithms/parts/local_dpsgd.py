@@ -163,7 +163,7 @@ def local_dpsgd(
         total, tallies = task.total((jax.tree.map(lambda leaf: jnp.sum(leaf, 0), theta), tallies))
         return jax.tree.map(lambda leaf: leaf / task.num_clients, total), tallies
 
-    def one_step(key, step, theta, velocity, kept):
+    def one_step(key, step, theta, velocity, *, kept):
         key_batch, key_noise = jax.random.split(key)
         keys = jax.vmap(lambda client: jax.random.fold_in(key_batch, client))(clients)
         rows, counts, divisors = jax.vmap(batch, (0, None))(keys, step)
@@ -186,13 +186,13 @@ def local_dpsgd(
         return optax.apply_updates(theta, updates), velocity, (used, *tallies)
 
     def one_epoch(key, state):
-        *models, kept = state.variables
+        theta, velocity, kept = state.variables
 
-        def body(carry, step):
-            theta, velocity, tallies = one_step(jax.random.fold_in(key, step), step, *carry, kept)
-            return (theta, velocity), tallies
+        def body(models, step):
+            *models, tallies = one_step(jax.random.fold_in(key, step), step, *models, kept=kept)
+            return tuple(models), tallies
 
-        models, tallies = jax.lax.scan(body, tuple(models), jnp.arange(steps))
+        models, tallies = jax.lax.scan(body, (theta, velocity), jnp.arange(steps))
         ends = jnp.mod((state.schedule + 1).astype(jnp.float32), shared.num_epochs) == 0
         mean, (used, clipped, correct) = average(models[0], tallies)
         theta, kept_next = met(models[0], mean, kept)
