@@ -16,9 +16,6 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-background=
-end_background() { [ -z "$background" ] || { pkill -P "$background"; kill "$background"; } 2>/dev/null || true; }
-trap end_background EXIT
 trap 'echo "stopped; run the same command to go on" >&2; exit 130' INT
 
 fail() { echo "error: $*" >&2; exit 2; }
@@ -126,24 +123,23 @@ stage 3 "some of the committed results are run again, and compared"
 verified=0
 "$run" -m bench verify --minutes 1 ${get_options[@]+"${get_options[@]}"} || verified=$?
 stage 4 "every figure and claim from the committed results, into $here/redrawn"
-# Two thirds of the figures take about as long as the claims and the others; those of one sweep share its runs.
-third() {
-  "$run" -c 'import sys; from figures import FIGURES; from figures.command_line import by_sweeps
-of_sweeps = [*by_sweeps([*FIGURES]).values()]; print(*[name for at in sys.argv[1:] for one in of_sweeps[int(at)::3] for name in one])' "$@"
-}
-draw() { # shellcheck disable=SC2046
-  "$run" -m figures $(third "$@") --scale laptop --out "$here/redrawn"
-}
-draw 0 1 >"$here/redrawn.log" 2>&1 &
-background=$!
-draw 2 >"$here/redrawn_1.log" 2>&1 || fail "a figure could not be drawn: see $here/redrawn_1.log"
-"$run" -m figures claims --scale laptop --brief --out "$here/redrawn" >"$here/claims.log" 2>&1 || fail "a claim could not be judged: see $here/claims.log"
-wait "$background" || fail "a figure could not be drawn: see $here/redrawn.log"
-background=
+# What pictures and verdicts follow from: the code, and the results, whose files are named by their content.
+drawn_from=$("$run" -c 'import hashlib, pathlib
+files = [path for part in ("bench", "figures") for path in sorted(pathlib.Path(part).rglob("*")) if path.suffix in (".py", ".css", ".js", ".csv")]
+results = sorted(str(path) for part in ("laptop", "board") for path in pathlib.Path("results", part).rglob("*.parquet"))
+print(hashlib.sha256(b"".join(path.read_bytes() for path in files) + "".join(results).encode()).hexdigest())')
+if grep -qsx "$drawn_from" "$here/redrawn/stamp" && [ -f results/board/index.html ]; then
+  echo "they are there, and neither the code nor the results have changed"
+else
+  rm -f "$here/redrawn/stamp"
+  "$run" -m figures --scale laptop --out "$here/redrawn" >"$here/redrawn.log" 2>&1 || fail "a figure could not be drawn: see $here/redrawn.log"
+  "$run" -m figures claims --scale laptop --brief --out "$here/redrawn" >"$here/claims.log" 2>&1 || fail "a claim could not be judged: see $here/claims.log"
+  "$run" -m figures board >"$here/board.log" 2>&1 || fail "the board's page could not be drawn: see $here/board.log"
+  echo "$drawn_from" >"$here/redrawn/stamp"
+fi
 cmp -s "$here/redrawn/claims.csv" results/laptop/figures/claims.csv \
   && echo "the verdicts are those that the repository has" || echo "the verdicts differ from results/laptop/figures/claims.csv"
 stage 5 "the page"
-"$run" -m figures board >"$here/board.log" 2>&1 || fail "the board's page could not be drawn: see $here/board.log"
 "$run" -m figures report --results "$here" --out "$out/report/index.html"
 echo "done after $SECONDS s: open $out/report/index.html; every sweep is run by ./run_all.sh --scale smoke"
 exit "$verified"
