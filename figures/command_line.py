@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import pandas as pd
-import pyarrow as pa
 import typer
 from typer.core import TyperGroup
 
@@ -25,7 +24,6 @@ from figures.shared.figure import Figure, picture
 from figures.shared.processes import side_by_side
 from figures.shared.runs import REPOSITORY, UNREAD, command, first_with, folders_of, no_results, nothing_in, runs_of
 
-pa.set_memory_pool(pa.system_memory_pool())  # the default one asks for huge pages, which takes as long as reading
 TUNINGS = ("paper", "validation", "both")
 DRAW = "draw"  # the default command
 WORTH_PROCESSES = 6  # groups of figures for which the start of further processes pays

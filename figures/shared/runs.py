@@ -4,11 +4,13 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 
 from bench.errors import InputError
 from bench.store import SCALES, part_files
 from figures.shared.derived import derived
 
+pa.set_memory_pool(pa.system_memory_pool())  # the default one asks for huge pages, which takes as long as reading
 COMMITTED = "laptop"
 REPOSITORY = Path(__file__).parents[2] / "results"  # there only where the suite runs from the project's repository
 # Columns of the runs that no figure and no claim reads; leaving them out saves a third of the data in every selection.
