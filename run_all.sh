@@ -126,6 +126,7 @@ stage 4 "every figure and claim from the committed results, into $here/redrawn"
 # What pictures and verdicts follow from: the code, and the results, whose files are named by their content.
 drawn_from=$("$run" -c 'import hashlib, pathlib
 files = [path for part in ("bench", "figures") for path in sorted(pathlib.Path(part).rglob("*")) if path.suffix in (".py", ".css", ".js", ".csv")]
+files += sorted(path for name in ("attacks.csv", "protocol.json") for path in pathlib.Path("results/board").rglob(name))
 results = sorted(str(path) for part in ("laptop", "board") for path in pathlib.Path("results", part).rglob("*.parquet"))
 print(hashlib.sha256(b"".join(path.read_bytes() for path in files) + "".join(results).encode()).hexdigest())')
 if grep -qsx "$drawn_from" "$here/redrawn/stamp" && [ -f results/board/index.html ]; then

@@ -73,6 +73,18 @@ def stepping(optimiser: optax.GradientTransformation, step_size: Scalar) -> Serv
     return Server(optimiser.init, step)
 
 
+def server_of(optimiser: str, step_size: Scalar, beta1: Scalar, beta2: Scalar, tau: Scalar) -> Server:
+    """Return the server of FedAvgM, FedAdam or FedYogi."""
+    chosen = optax.trace(beta1) if optimiser == "momentum" else adaptive(optimiser, beta1, beta2, tau)
+    return stepping(chosen, step_size)
+
+
+def check_optimiser(optimiser: str) -> None:
+    """Refuse the name of an optimiser that no server has."""
+    if optimiser not in OPTIMISERS:
+        raise unknown_name("optimiser", optimiser, OPTIMISERS)
+
+
 @sharing(AveragingArguments)
 def dp_fedopt(
     task: Task,
@@ -92,14 +104,12 @@ def dp_fedopt(
         tau: > 0, prevents division by zero; "momentum" does not use it.
         optimiser: "momentum", "adam" or "yogi".
     """
-    chosen = optax.trace(beta1) if optimiser == "momentum" else adaptive(optimiser, beta1, beta2, tau)
-    return averaging(task, shared, stepping(chosen, shared.server_step_size))
+    return averaging(task, shared, server_of(optimiser, shared.server_step_size, beta1, beta2, tau))
 
 
 def check(task: Task, *, optimiser: str, **args) -> None:
     """Refuse incompatible values before anything is compiled."""
-    if optimiser not in OPTIMISERS:
-        raise unknown_name("optimiser", optimiser, OPTIMISERS)
+    check_optimiser(optimiser)
     check_participation(task, **args)
 
 

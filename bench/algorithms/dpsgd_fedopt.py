@@ -10,17 +10,14 @@ which for "momentum", beta_1 = 0 and eta_server = 1 is `dpsgd_fedavg`. Delta is 
 step is computed from what it sees, so releases are those of `dpsgd_fedavg`.
 """
 
-import optax
-
 from bench.algorithms.base import Algorithm, Method
-from bench.algorithms.dp_fedopt import OPTIMISERS, adaptive, stepping
+from bench.algorithms.dp_fedopt import check_optimiser, server_of
 from bench.algorithms.parts.local_dpsgd import LocalDpsgdArguments, cost, local_dpsgd, releases
 from bench.algorithms.parts.local_dpsgd import check as check_local
 from bench.algorithms.parts.shared_arguments import sharing
 from bench.algorithms.ranges import BelowOne, Positive
 from bench.algorithms.search_space import Interval
 from bench.data.task import Network, Task
-from bench.errors import unknown_name
 
 
 @sharing(LocalDpsgdArguments, num_epochs=1.0)
@@ -44,14 +41,12 @@ def dpsgd_fedopt(
         tau: > 0, prevents division by zero; "momentum" does not use it.
         optimiser: "momentum", "adam" or "yogi".
     """
-    chosen = optax.trace(beta1) if optimiser == "momentum" else adaptive(optimiser, beta1, beta2, tau)
-    return local_dpsgd(task, shared, server=stepping(chosen, server_step_size))
+    return local_dpsgd(task, shared, server=server_of(optimiser, server_step_size, beta1, beta2, tau))
 
 
 def check(task: Task, *, optimiser: str, **args) -> None:
     """Refuse incompatible values before anything is compiled."""
-    if optimiser not in OPTIMISERS:
-        raise unknown_name("optimiser", optimiser, OPTIMISERS)
+    check_optimiser(optimiser)
     check_local(task, **args)
 
 

@@ -118,7 +118,7 @@ def local_dpsgd(
     """
     batch_size = shared.batch_size
     network, num_examples = task.need(Network), _num_examples(task)
-    steps = _num_steps(num_examples, batch_size)
+    steps, divisor = steps_of_epoch(task, batch_size), divisor_of_sums(task, batch_size)
     stepping = optimizer or momentum_sgd(shared.step_size, shared.momentum)
     bound = sampling.poisson_bound(num_examples, 1 / steps, FAILURE) if shared.sampler == "poisson" else batch_size
     clients = task.numbers()
@@ -132,7 +132,7 @@ def local_dpsgd(
             rows = jnp.minimum(step * batch_size + jnp.arange(bound), num_examples - 1)
             return rows, count, count.astype(jnp.float32)
         rows, count = sampling.poisson_in_order(key, num_examples, 1 / steps, bound)
-        return rows, count, jnp.asarray(num_examples // steps, jnp.float32)
+        return rows, count, jnp.asarray(divisor, jnp.float32)
 
     def init(key):
         memory = () if server is None else server.init(task.init_params)
