@@ -44,6 +44,8 @@ class Problem:
         by_user: (params, task) -> (totals, weights), each [user], whose sums' ratio is `metric`; differences between
             methods then get intervals over users as well as splits. None: over splits alone.
         also: further metrics that are only measured in the test and shown beside it; nothing is chosen by them.
+        common: the one of `also` that is the metric on a test that all clients have in common, where `metric` is measured
+            on what each client meets; the figure shows both. "": none.
         measured_on: metric -> what it is measured on, in a few words to follow "measured on": whose test data, and how
             clients are weighted. For `metric` and for those of `also`.
         test_ratio: test examples for each training example, where every trial splits the same data set anew; 0 where
@@ -90,6 +92,7 @@ class Problem:
     remark: str = ""
     by_user: Callable | None = None
     also: tuple[str, ...] = ()
+    common: str = ""
     measured_on: Mapping[str, str] = dataclasses.field(default_factory=dict)
     test_ratio: float = 0.25
     num_tests: int = 0
@@ -120,6 +123,8 @@ class Problem:
                     "bench.comparison.baselines.Variant"
                 )
         check_free(f"problem {self.name} has a metric", (self.metric, self.tuned_by, *self.also))
+        if self.common and self.common not in self.also:
+            raise unknown_name(f"metric as common of problem {self.name}", self.common, self.also)
         for name in self.measured_on:
             if name not in (measured := (self.metric, *self.also)):
                 raise unknown_name(f"metric in measured_on of problem {self.name}", name, measured)

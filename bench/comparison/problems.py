@@ -125,6 +125,7 @@ def _silos(
         tuning=partial(COMPARED[name], part="validation"),
         metric=metric,
         also=tuple(also),
+        common=also[0] if also else "",
         measured_on=measured_on,
         privacy_unit="record",
         delta=1 / num_records**2,
@@ -157,6 +158,7 @@ def _images(name: str) -> Problem:
         tuning=partial(make, part="validation"),
         metric=metric,
         also=tuple(also),
+        common=also[0] if also else "",
         measured_on=measured_on,
         privacy_unit="example",
         delta=1e-5,
@@ -224,6 +226,7 @@ def _users_alike(
     return dataclasses.replace(
         on,
         space={**on.space, "local_step_size": searched(steps)},
+        common=f"common_{kind}",
         measured_on={**on.measured_on, f"common_{kind}": alike},
     )
 

@@ -2,8 +2,12 @@
 
 It belongs to no paper: `python -m bench compare` draws it. Methods that release nothing, such as local learning, are
 horizontal lines, and runs without noise are at the right end. There is one panel per privacy statement, since epsilons
-of different privacy units must not share an axis.
+of different privacy units must not share an axis. Where clients are tested on their own data, and the task has a test
+that all have in common, each statement has a second panel with that.
 """
+
+import textwrap
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -27,6 +31,7 @@ ALTS = {
     BUDGET: "The expected held-out score of each method against the number of settings tried, one panel per epsilon.",
     CONVERGENCE: "The test score of each method against its cost so far in the run, one row of panels per epsilon.",
 }
+TITLE_LETTERS = 52  # in a line above a panel
 BELOW = 3.0  # times below the smallest mean ends a logarithmic axis of risks
 COST = (
     "The cost of one run, summed over all clients: numbers sent to the server, per-example gradients, and examples (an "
@@ -38,22 +43,29 @@ COST = (
 )
 
 
-def draw(table: pd.DataFrame, held_out: str, remark: str = "", measured_on: str = ""):
-    """Draw one panel per privacy statement. `held_out`, `remark` and `measured_on`, what its metric is measured on, are
-    those of the problem, for the footer.
+def draw(table: pd.DataFrame, held_out: str, remark: str = "", common: str = ""):
+    """Draw one panel per privacy statement and metric.
+
+    Args:
+        table: of the comparison, as `write` makes it.
+        held_out, remark: those of the problem, for the footer.
+        common: the further metric that has panels of its own; "" for none.
     """
     metric = table["metric"].iloc[0]
-    table = metric_limits.within(table, metric)
-    panels = list(table.groupby(PANEL, sort=True))
-    figure, axes = style.subplots(
-        1, len(panels), figsize=(max(6.4 * len(panels), 7.0), 4.6), squeeze=False, sharey=True
-    )
+    metrics = [metric, common] if common in measured.names(table) else [metric]
+    statements = list(table.groupby(PANEL, sort=True))
+    number = len(metrics) * len(statements)
+    figure, axes = style.subplots(1, number, figsize=(max(6.4 * number, 7.0), 4.6), squeeze=False, sharey=True)
     look_of = method_looks(table)
     log = bool(metric.endswith("risk") and (table[metric] > 0).all())  # risks span powers of ten
-    for ax, ((unit, relation), rows) in zip(axes[0], panels, strict=True):
-        _panel(ax, rows, metric, look_of, log=log)
-        ax.set_title(f"one {unit}, {relation}")
-    axes[0, 0].set_ylabel(style.literal(f"test {named(metric)}" if metric.startswith("test_") else named(metric)))
+    for ax, (((unit, relation), rows), name) in zip(axes[0], product(statements, metrics), strict=True):
+        _panel(ax, _of_metric(rows, name), name, look_of, log=log)
+        said = [f"one {unit}, {relation}"] if len(statements) > 1 or len(metrics) == 1 else []
+        on = measured.words(table, name)
+        said += [f"measured on {on}"] if len(metrics) > 1 and on else []
+        ax.set_title(style.literal("\n".join(line for text in said for line in textwrap.wrap(text, TITLE_LETTERS))))
+        if ax is axes[0, 0] or len(metrics) > 1:
+            ax.set_ylabel(_axis(name, table["best"].iloc[0]))
     if log:
         axes[0, 0].set_yscale("log")
         # The interval of a mean may reach to 0 and below, which would leave the means no height.
@@ -63,6 +75,7 @@ def draw(table: pd.DataFrame, held_out: str, remark: str = "", measured_on: str 
     style.head(figure, f"Methods on {style.literal(table['title'].iloc[0])}", *legend(table, level_lines=True))
     counts = sorted(set(table["settings_tried"]))
     num_settings = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    on = measured.words(table, metric)
     style.footer(
         figure,
         table.assign(scale=""),
@@ -71,10 +84,23 @@ def draw(table: pd.DataFrame, held_out: str, remark: str = "", measured_on: str 
         f"Arguments were chosen on each split among {num_settings} settings per method, tuned on "
         f"{style.literal(held_out)}, then rerun with fresh randomness and tested once. This choice is not "
         "included in epsilon. "
-        + style.literal(" ".join(filter(None, (f"Measured on {measured_on}." if measured_on else "", remark)))),
+        + style.literal(" ".join(filter(None, (f"Measured on {on}." if len(metrics) == 1 and on else "", remark)))),
         bands="bands and bars",
     )
     return figure
+
+
+def _of_metric(rows: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return rows of the table with the means of a metric under its name, and its intervals as "low" and "high"."""
+    if name != rows["metric"].iloc[0]:
+        rows = rows.assign(low=rows[f"{name}_low"], high=rows[f"{name}_high"])
+    return metric_limits.within(rows, name)
+
+
+def _axis(metric: str, best: str) -> str:
+    """Return the label of the axis of a metric."""
+    words = f"test {named(metric)}" if metric.startswith("test_") else named(metric)
+    return style.literal(f"{words} (lower is better)" if best == "min" else words)
 
 
 def _panel(ax, rows: pd.DataFrame, metric: str, look_of: dict[str, style.Look], *, log: bool) -> None:
@@ -146,7 +172,7 @@ def write(comparison: Comparison) -> pd.DataFrame:
     courses = convergence.curves(comparison.evaluations, metric=problem.metric)
     try:
         with style.applied():
-            drawn = draw(whole, problem.held_out, problem.remark, problem.measured_on.get(problem.metric, ""))
+            drawn = draw(whole, problem.held_out, problem.remark, problem.common)
             save_picture(drawn, whole, folder, COMPARISON, ALTS[COMPARISON], pdf=True)
             save_picture(draw_budget(lines, whole, problem.tuned_by), lines, folder, BUDGET, ALTS[BUDGET], pdf=True)
             save_picture(draw_convergence(courses, whole), courses, folder, CONVERGENCE, ALTS[CONVERGENCE], pdf=True)

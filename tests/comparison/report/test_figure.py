@@ -11,7 +11,7 @@ from tiny_comparison import SMALL, runs_of
 from bench import load
 from bench.analysis import significance, style, tables
 from bench.api import comparisons
-from bench.comparison.report import figure
+from bench.comparison.report import beside, figure
 from bench.comparison.report.looks import method_looks
 from bench.comparison.report.table import brief, brief_text, costs, heading, printed, privacy
 from bench.comparison.report.table import table as make_table
@@ -199,6 +199,20 @@ def test_different_statements_never_share_a_panel():
     picture = figure.draw(table, "made-up data")
     assert [ax.get_title() for ax in picture.axes] == ["one record, add-or-remove one", "one user, add-or-remove one"]
     assert "one record" in printed(table)["method"].str.cat()
+
+
+def test_the_score_on_a_test_that_all_have_in_common_has_a_panel_of_its_own():
+    table = table_of(runs_of(SCORES).assign(shared_score=lambda runs: 1 - runs["score"]), best="min")
+    on = {"score": "every client's own examples", "shared_score": "the same examples for all"}
+    whole = beside.joined(table, runs_of(SCORES).assign(shared_score=lambda runs: 1 - runs["score"]), ["shared_score"], on)
+    own, common = figure.draw(whole, "made-up data", common="shared_score").axes
+    assert own.get_title() == "measured on every client's own examples"
+    assert common.get_title() == "measured on the same examples for all"
+    assert [own.get_ylabel(), common.get_ylabel()] == ["score (lower is better)", "shared score (lower is better)"]
+    drawn = [sorted({round(float(line.get_ydata()[0]), 9) for line in ax.lines}) for ax in (own, common)]
+    assert drawn == [[0.2, 0.25, 0.5, 0.7], [0.3, 0.5, 0.75, 0.8]]  # the means, and one minus them
+    assert len(figure.draw(whole, "made-up data").axes) == 1
+    assert len(figure.draw(table, "made-up data", common="shared_score").axes) == 1  # of a board that lacks it
 
 
 def test_from_python_there_is_a_table_a_picture_and_a_way_back(out):
