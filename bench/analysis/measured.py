@@ -19,6 +19,11 @@ LONGEST = 80  # characters of a method's name
 LINK = re.compile(r"\]\s*[(\[:]|://|www\.", re.IGNORECASE)
 
 
+def user_level_first(panel: tuple[str, str]) -> tuple:
+    """Return the key that sorts privacy statements (unit, relation): user level first."""
+    return panel[0] != "user", panel
+
+
 def titles(table: pd.DataFrame) -> dict[str, str]:
     """Return the displayed name of each method."""
     not_private = set(table.loc[table["not_private"], "algorithm"])

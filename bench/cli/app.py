@@ -261,9 +261,7 @@ def board(
         str | None,
         typer.Option(help="Values separated by commas; default 0.5,1,2,4,8, and 1,4,8 on the longest tasks."),
     ] = None,
-    seeds: Annotated[
-        int | None, typer.Option(help="Number of data splits; default 5, and 3 on the longest tasks.")
-    ] = None,
+    seeds: Annotated[int | None, typer.Option(help="Number of data splits; default 5.")] = None,
     num_settings: Annotated[
         int | None,
         typer.Option(

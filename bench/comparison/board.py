@@ -42,8 +42,8 @@ ROUNDS: dict[str, int] = {  # task of the board -> communication rounds of metho
     "shakespeare": 100,
 }
 SPLITS = 5
-LESS = {"epsilons": (1.0, 4.0, 8.0), "seeds": 3, "num_settings": 24}  # where the whole would take too long
-BY_LESS = ("insteval", "cifar_users", "shakespeare")  # tasks with this protocol, the same for all methods
+LESS = {"epsilons": (1.0, 4.0, 8.0), "num_settings": 24}  # where the whole would take too long
+BY_LESS = ("few_images_dirichlet", "insteval", "cifar_users", "shakespeare")  # with this protocol, for all methods
 INSTALLED = Path(__file__).parent / "rows_of_board"  # in a wheel, where setup.py copies the committed rows
 BY_PROTOCOL = ("epsilons", "seeds", "num_settings", "rounds", "baselines", "neighbors", "delta")  # options of a request
 

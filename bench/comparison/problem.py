@@ -44,7 +44,7 @@ class Problem:
         by_user: (params, task) -> (totals, weights), each [user], whose sums' ratio is `metric`; differences between
             methods then get intervals over users as well as splits. None: over splits alone.
         also: further metrics that are only measured in the test and shown beside it; nothing is chosen by them.
-        common: the one of `also` that is the metric on a test that all clients have in common, where `metric` is measured
+        common: the one of `also` that is measured on a test that all clients have in common, where `metric` is measured
             on what each client meets; the figure shows both. "": none.
         measured_on: metric -> what it is measured on, in a few words to follow "measured on": whose test data, and how
             clients are weighted. For `metric` and for those of `also`.

@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 
 from bench.analysis import tables as printing
-from bench.analysis.measured import PANEL
+from bench.analysis.measured import PANEL, user_level_first
 from figures.pages.board import alone, tables
 from figures.pages.board.collect import Board
 from figures.pages.report import html
 from figures.pages.report.html import Html, element
 
 FIRST = 1.0  # the epsilon that is shown at first, where the board has it
-COMMON = "user"  # the unit of privacy that comes first
 
 
 def overview(board: Board, ranks: dict[tuple[str, str], pd.DataFrame]) -> str:
@@ -25,7 +24,7 @@ def overview(board: Board, ranks: dict[tuple[str, str], pd.DataFrame]) -> str:
         board: what is shown.
         ranks: the mean ranks of every unit of privacy, which give the order of methods.
     """
-    panels = sorted(board.panels, key=lambda panel: (panel[0] != COMMON, panel))
+    panels = sorted(board.panels, key=user_level_first)
     rows = board.rows().merge(_alone(board), on=["name", *alone.PLACE], validate="1:1")
     epsilons = sorted(rows["target_epsilon"].unique())
     options = {f"{value:g}": tables.epsilon_words(value) for value in epsilons}

@@ -6,7 +6,7 @@ from html import escape
 import numpy as np
 import pandas as pd
 
-from bench.analysis.measured import PANEL
+from bench.analysis.measured import PANEL, user_level_first
 from bench.cli.options import version
 from figures import PAPERS
 from figures.claims import count, tallies
@@ -137,7 +137,8 @@ def board(ranked: Ranked | None, folder: str) -> str:
     if ranked is None:
         return ""
     private = ranked.rows[np.isfinite(ranked.rows["target_epsilon"])]
-    tables = [_unit(f"One {unit}, {relation}", rows) for (unit, relation), rows in private.groupby(PANEL)]
+    panels = sorted(private.groupby(PANEL), key=lambda panel: user_level_first(panel[0]))
+    tables = [_unit(f"One {unit}, {relation}", rows) for (unit, relation), rows in panels]
     words = (
         "Mean rank over all ε by task, 1 is the best. All methods are tuned alike, and privacy units are ranked apart."
     )

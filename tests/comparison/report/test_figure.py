@@ -202,9 +202,10 @@ def test_different_statements_never_share_a_panel():
 
 
 def test_the_score_on_a_test_that_all_have_in_common_has_a_panel_of_its_own():
-    table = table_of(runs_of(SCORES).assign(shared_score=lambda runs: 1 - runs["score"]), best="min")
+    runs = runs_of(SCORES).assign(shared_score=lambda runs: 1 - runs["score"])
+    table = table_of(runs, best="min")
     on = {"score": "every client's own examples", "shared_score": "the same examples for all"}
-    whole = beside.joined(table, runs_of(SCORES).assign(shared_score=lambda runs: 1 - runs["score"]), ["shared_score"], on)
+    whole = beside.joined(table, runs, ["shared_score"], on)
     own, common = figure.draw(whole, "made-up data", common="shared_score").axes
     assert own.get_title() == "measured on every client's own examples"
     assert common.get_title() == "measured on the same examples for all"
