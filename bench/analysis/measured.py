@@ -19,7 +19,7 @@ LONGEST = 80  # characters of a method's name
 LINK = re.compile(r"\]\s*[(\[:]|://|www\.", re.IGNORECASE)
 
 
-def user_level_first(panel: tuple[str, str]) -> tuple:
+def user_level_first(panel: tuple) -> tuple:
     """Return the key that sorts privacy statements (unit, relation): user level first."""
     return panel[0] != "user", panel
 

@@ -7,7 +7,8 @@ rows = load("ppsgd_synthetic", scale="smoke")
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ from bench.store import SCALES, part_files, requests
 
 if TYPE_CHECKING:
     from bench.execution.chosen import Chosen
+    from bench.execution.pool import Pool
+    from bench.execution.run import Upcoming
 
 
 @of_declared_types
@@ -76,33 +79,53 @@ def run(
     """
     from bench.execution.chosen import chosen
     from bench.execution.pool import Pool
-    from bench.execution.run import use_compilation_cache
+    from bench.execution.run import run_all, use_compilation_cache
 
     data_files = DataFiles(data_dir, source)
     wanted = chosen(sweep, scale, where=where, seeds=seeds, task=task, grid=grid, rounds=rounds, folder=name)
     use_compilation_cache()
     with Pool(executor, workers, devices=devices) as pool:
-        folder = run_chosen(wanted, scale, out=out, data_files=data_files, fresh=fresh, most=chunk, pool=pool)
-    return part_files.read(folder)
+        upcoming = upcoming_of(wanted, scale, out=out, data_files=data_files, fresh=fresh, pool=pool)
+        run_all([upcoming], pool, most=chunk)
+    return part_files.read(Path(out) / scale / wanted.part.name)
 
 
-def run_chosen(wanted: "Chosen", scale: str, *, out: str | os.PathLike, fresh: bool, **options) -> Path:
-    """Run what is missing of the chosen sweep, with options of `run_sweep`; returns the folder of its results."""
+def upcoming_of(
+    wanted: "Chosen",
+    scale: str,
+    *,
+    out: str | os.PathLike,
+    fresh: bool,
+    pool: "Pool",
+    data_files: DataFiles,
+    leave: Callable[[InputError], None] | None = None,
+) -> "Upcoming":
+    """Return the chosen sweep for `run_all`.
+
+    Args:
+        wanted, scale, out, fresh, pool, data_files: what to run, and where.
+        leave: is told where the folder has results of other data, and the sweep is left out; None raises the error.
+    """
     from bench.execution.chosen import shorter
-    from bench.execution.run import run_sweep
+    from bench.execution.run import Upcoming, opened
+    from bench.store.other_data import OtherData
 
-    if (pool := options.get("pool")) is not None:
+    def open_it(stack: ExitStack):
         pool.command.shorter = shorter(wanted, scale)
-    folder = Path(out) / scale / wanted.part.name
-    part_files.check_writable(Path(out))
-    prepared = wanted.request is not None and requests.prepare(folder, wanted.request, fresh=fresh)
-    try:
-        run_sweep(wanted.part, whole=wanted.whole, scale=scale, out=out, fresh=fresh, **options)
-    except InputError:
-        if prepared:
-            requests.discard(folder)
-        raise
-    return folder
+        folder = Path(out) / scale / wanted.part.name
+        part_files.check_writable(Path(out))
+        if wanted.request is not None and requests.prepare(folder, wanted.request, fresh=fresh):
+            stack.push(lambda kind, *_: requests.discard(folder) if kind and issubclass(kind, InputError) else None)
+        asked = {"whole": wanted.whole, "scale": scale, "out": out, "fresh": fresh}
+        try:
+            return opened(wanted.part, stack, **asked, data_files=data_files, pool=pool)
+        except OtherData as why:
+            if leave is None:
+                raise
+            leave(why)
+            return None
+
+    return Upcoming(wanted.part.name, open_it, wanted.part.shares)
 
 
 @of_declared_types

@@ -113,14 +113,12 @@ def run(
 
     Example: python -m bench run ppsgd_synthetic --scale laptop --where "noise_multiplier <= 10"
     """
-    from bench.api.runs import run_chosen
+    from bench.api.runs import upcoming_of
     from bench.execution.chosen import chosen
-    from bench.execution.estimate import following
     from bench.execution.pool import Pool
-    from bench.execution.run import use_compilation_cache
+    from bench.execution.run import run_all, use_compilation_cache
     from bench.inputs.values import distinct_pairs
     from bench.papers import SWEEPS
-    from bench.store.other_data import OtherData
     from bench.sweeps.grids import keeping_rounds
 
     if chunk is not None and not 1 <= chunk <= 10**9:
@@ -140,19 +138,18 @@ def run(
     with Pool(executor, workers, devices=devices, hosts=hosts) as pool:
         if pool.follow():
             return
-        for place, wanted in enumerate(todo, start=1):
-            pool.command.following = following(len(todo) - place, "sweep")
-            try:
-                run_chosen(wanted, scale, out=out, data_files=data_files, fresh=fresh, most=chunk, pool=pool)
-            except OtherData as why:  # results of other data are there, and stay
-                if names != ["all"]:
-                    raise
-                print(f"left as it is: {why}", file=sys.stderr)
-                continue
-            if wanted.request is not None:
-                print(out / scale / wanted.part.name)
-                if rounds is not None and (kept := keeping_rounds(wanted.part)):
-                    print(f"--rounds does not change {', '.join(kept)}, which set their own", file=sys.stderr)
+        options = {"out": out, "fresh": fresh, "data_files": data_files, "pool": pool}
+        leave = _left_as_it_is if names == ["all"] else None
+        run_all([upcoming_of(wanted, scale, leave=leave, **options) for wanted in todo], pool, most=chunk)
+    for wanted in todo:
+        if wanted.request is not None:
+            print(out / scale / wanted.part.name)
+            if rounds is not None and (kept := keeping_rounds(wanted.part)):
+                print(f"--rounds does not change {', '.join(kept)}, which set their own", file=sys.stderr)
+
+
+def _left_as_it_is(why: InputError) -> None:
+    print(f"left as it is: {why}", file=sys.stderr)
 
 
 @app.command()

@@ -5,6 +5,7 @@ or where none was, as long as a guess from the size of the data says, times the 
 the others. A program that is still to be compiled takes as long as the mean of those that were compiled.
 """
 
+import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -44,9 +45,9 @@ class Estimate:
     """The arithmetic of what is left; times are passed in, and the caller serialises the calls."""
 
     def __init__(self):
-        self.now: dict[Hashable, float] = {}  # run-rounds that the present sweep has to do
+        self.now: dict[Hashable, float] = {}  # run-rounds that the present sweeps have to do
         self.later: dict[Hashable, Sequence[Work]] = {}
-        self.programs = self.compiled_here = 0  # of the present sweep
+        self.programs = self.compiled_here = 0  # of the present sweeps
         self.compile_s: list[float] = []  # of each program of the command
         self.train_s = 0.0
         self._measured: dict[Hashable, tuple[float, float]] = {}  # run-rounds, and their seconds
@@ -58,15 +59,22 @@ class Estimate:
         for works in later.values():
             self._guess(works)
 
-    def begin(self, works: Sequence[Work], names: Iterable[Hashable] = ()) -> None:
-        """A sweep begins; `names` are those under which it was expected. What is left of the one before is dropped."""
+    def begin(self, works: Sequence[Work], names: Iterable[Hashable] = (), *, beside: bool = False) -> None:
+        """A sweep begins.
+
+        Args:
+            works: what it has to do.
+            names: those under which it was expected.
+            beside: whether earlier sweeps are still being worked on; otherwise what is left of them is dropped.
+        """
         for name in names:
             self.later.pop(name, None)
         self._guess(works)
-        self.now, self.compiled_here = {}, 0
+        if not beside:
+            self.now, self.programs, self.compiled_here = {}, 0, 0
         for work in works:
             self.now[work.kind] = self.now.get(work.kind, 0.0) + work.units
-        self.programs = sum(work.programs for work in works)
+        self.programs += sum(work.programs for work in works)
 
     def _guess(self, works: Sequence[Work]) -> None:
         self._guesses |= {work.kind: work.guess_s / work.units for work in works if work.units}
@@ -144,10 +152,14 @@ class Command:
 
     shorter: options that would give the command less to do.
     following: what follows the sweeps that the estimate knows of, in words; "" where nothing does.
+    meters: of the sweeps that are being worked on, the first of which has the terminal.
+    lock: of all of them.
     """
 
     def __init__(self):
         self.began, self.estimate = time.monotonic(), Estimate()
+        self.meters: list[Any] = []
+        self.lock = threading.RLock()
         self.shorter: Sequence[Shorter] = ()
         self.following = ""
         self.warned = False

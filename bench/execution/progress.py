@@ -59,31 +59,42 @@ class Meter:
         self.parts: list[Part] = []
         self.console = Console(file=sys.stderr, soft_wrap=True)
         self.bar, self.told = None, say
-        self.lock = threading.RLock()
+        self.lock = self.command.lock
         self.ended = threading.Event()
 
     def __enter__(self):
         self.began = self.last = time.monotonic()
-        if self.console.is_terminal and not self.told:
-            columns = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %")]
-            columns += [TextColumn("{task.fields[now]}"), TimeElapsedColumn()]
-            self.bar = Progress(*columns, console=self.console)
-            self.task = self.bar.add_task(self.title, total=self.total, now="")
-            self.bar.start()
+        with self.lock:
+            self.command.meters.append(self)
+            self._show_bar()
         threading.Thread(target=self._watch, daemon=True).start()
         return self
 
     def __exit__(self, *_):
-        self.ended.set()
-        if self.bar:
-            self.bar.stop()
+        with self.lock:
+            self.ended.set()
+            self.command.meters.remove(self)
+            if self.bar:
+                self.bar.stop()
+
+    def _show_bar(self) -> None:
+        """Draw a bar on a terminal, unless the meter of an earlier sweep has it."""
+        if self.bar or self.told or not self.console.is_terminal or self.command.meters[0] is not self:
+            return
+        columns = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %")]
+        columns += [TextColumn("{task.fields[now]}"), TimeElapsedColumn()]
+        self.bar = Progress(*columns, console=self.console)
+        self.task = self.bar.add_task(self.title, total=self.total, now="")
+        self.bar.start()
 
     def say(self, text: str) -> None:
         """A line above the bar."""
         if self.told:
             self.told(text)
-        else:
-            self.console.print(text, highlight=False, markup=False, emoji=False)
+            return
+        with self.lock:
+            shown = self.command.meters[0] if self.command.meters else self
+            shown.console.print(text, highlight=False, markup=False, emoji=False)
 
     def _watch(self) -> None:
         """Say now and then what is done, also where a worker does not report for long."""
@@ -125,9 +136,10 @@ class Meter:
     def _show(self) -> None:
         """Move the bar, or print a line where the last one is long ago."""
         now = time.monotonic()
+        self._show_bar()
         if self.bar:
             self.bar.update(self.task, completed=self.done, now=self._state(now))
-        else:
+        elif self.told or not self.console.is_terminal:
             every, whole = max(self.every, min(SELDOM_S, (now - self.began) / SHARE)), self.done >= self.total
             if now - self.last >= every or (whole and not self.whole):
                 self.last, self.whole = now, whole

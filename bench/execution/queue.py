@@ -69,6 +69,9 @@ class Queue:
         most: points in a unit at most.
         shared_sizes: whether programs are compiled for rounded numbers of points, so that blocks of similar sizes
             share one.
+
+    Attributes:
+        elsewhere_s: seconds of work that workers have besides this queue.
     """
 
     def __init__(
@@ -79,6 +82,7 @@ class Queue:
         self._errors: dict[tuple, float] = {}  # program -> real over estimated seconds, until more is known
         self.compile_s: dict[tuple, float] = {}
         self.limits: dict[tuple, int] = {}  # (program, runs at once) -> points that fit
+        self.elsewhere_s = 0.0
 
     def __bool__(self) -> bool:
         return bool(self.blocks)
@@ -126,7 +130,7 @@ class Queue:
         seconds = self.seconds(block)
         compile_s = self.compile_s.get(block.program, max(self.compile_s.values(), default=WORTH_S))
         worth = seconds / max(compile_s, WORTH_S)
-        share = self.workers * seconds / max(self.total(), 1e-9)
+        share = self.workers * seconds / max(self.total() + self.elsewhere_s, 1e-9)
         return max(1, min(self.workers, math.ceil(share - 0.1), int(worth)))
 
     def _cut(self, block: Block, *, points: int | None = None, runs: int | None = None) -> Block:

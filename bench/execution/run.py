@@ -1,14 +1,14 @@
-"""Runs what is missing of a sweep, and writes the results."""
+"""Runs what is missing of sweeps, and writes the results."""
 
 import os
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
@@ -16,13 +16,13 @@ from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.errors import InputError
 from bench.execution import compile_cache
-from bench.execution.estimate import Command, Work
-from bench.execution.executor import WorkerDied
+from bench.execution.estimate import Work, following
+from bench.execution.executor import Executor, WorkerDied
 from bench.execution.pool import Pool
 from bench.execution.progress import Meter, Part
 from bench.execution.queue import Block, Queue, describe, rounded_up
 from bench.execution.reasons import reasons
-from bench.execution.unit import Unit
+from bench.execution.unit import Outcome, Unit
 from bench.files import cache_folder
 from bench.store import other_data
 from bench.store.complete_runs import Shape
@@ -43,6 +43,39 @@ def use_compilation_cache() -> None:
         compile_cache.tidy(cache_folder("compiled"))
         jax.config.update("jax_compilation_cache_dir", str(cache_folder("compiled")))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # dozens of small ones add up
+
+
+class Opened(NamedTuple):
+    """A sweep whose folder is held, and whose missing runs are known.
+
+    name: of the sweep.
+    blocks: what is to be trained.
+    origin: of the rows; None where nothing is to be trained.
+    task_of: (name, trial) -> the task.
+    store, meter: which take the rows and count the work.
+    names: those under which the estimate of the command expects the work.
+    """
+
+    name: str
+    blocks: list[Block]
+    origin: Origin | None
+    task_of: Callable[[tuple[str, int]], Task]
+    store: Store
+    meter: Meter
+    names: list[Hashable]
+
+
+class Upcoming(NamedTuple):
+    """A sweep that is opened when workers are about to run out of work.
+
+    name: of the sweep.
+    open: (stack that closes it at the end) -> the opened sweep, or None to leave it out.
+    after: names of sweeps that must have ended before, since it copies runs of theirs.
+    """
+
+    name: str
+    open: Callable[[ExitStack], Opened | None]
+    after: Collection[str] = ()
 
 
 def run_sweep(
@@ -79,6 +112,31 @@ def run_sweep(
     """
     if most is not None and most < 1:
         raise InputError(f"chunk is {most}: it must be at least 1")
+    said = {"scale": scale, "out": out, "whole": whole, "data_files": data_files, "fresh": fresh}
+    with nullcontext(pool) if pool else Pool() as workers:
+        open_it = partial(opened, sweep, pool=workers, silent=shared_sizes, **said)
+        run_all([Upcoming(sweep.name, open_it)], workers, most=most, shared_sizes=shared_sizes)
+
+
+def opened(
+    sweep: Sweep,
+    stack: ExitStack,
+    *,
+    scale: str,
+    out: str | os.PathLike,
+    whole: Sweep | None = None,
+    data_files: DataFiles | None = None,
+    fresh: bool = False,
+    pool: Pool,
+    silent: bool = False,
+) -> Opened:
+    """Hold the folder of a sweep, and find out what is missing.
+
+    Args:
+        sweep, scale, out, whole, data_files, fresh, pool: as for `run_sweep`.
+        stack: receives what ends the work on the sweep.
+        silent: whether a sweep with nothing to do says nothing.
+    """
     whole, data_files = whole or sweep, data_files or DataFiles()
     seeds_of: dict[int, list[int]] = {}
     for trial, seed in sweep.repetitions():
@@ -97,49 +155,51 @@ def run_sweep(
             other_data.check([(task.name, task.checksum) for task in others.values()], folder)
         return shapes_of(chain(*resolve(whole, tasks | others).values()))
 
-    count = pool.devices if pool else 1
-    for name, group in points.items() if count > 1 else ():
+    for name, group in points.items() if pool.devices > 1 else ():
         for method in {point.method.make: point.method for point in group}.values():
-            devices.check(method, tasks[name], count)
+            devices.check(method, tasks[name], pool.devices)
     if not fresh:
         other_data.check([(task.name, task.checksum) for task in tasks.values()], folder)
-    with Store(folder) as store:
-        if fresh:
-            store.clear()
-        shapes = shapes_of(chain(*points.values()))
-        there = store.open_parts(shapes, shapes_of_all)
-        done = set(there.itertuples(index=False, name=None))
-        wanted = {name: set(sweep.repetitions(entry)) for name, entry in sweep.entries.items()}
-        if sweep.shares and not fresh:
-            others = {name: folder.parent / name for name in sweep.shares if name != sweep.name}
-            needed = {(p.id, *pair) for p in chain(*points.values()) for pair in wanted[p.algorithm]}
-            done |= take_over(store, others, shapes, needed - done)
-        blocks = []
-        for trial, seeds in seeds_of.items():
-            for name, group in points.items():
-                missing = {
-                    p.id: tuple(s for s in seeds if (trial, s) in wanted[p.algorithm] and (p.id, trial, s) not in done)
-                    for p in group
-                }
-                blocks += _blocks(name, trial, group, missing, store.known_as, _bytes(tasks[name]))
-        units = sum(block.run_rounds for block in blocks)
-        command = pool.command if pool else Command()
-        command.estimate.begin((), [(sweep.name, trial) for trial in seeds_of])
-        with Meter(sweep.name, units, command=command) as meter:
-            for note in store.notes:
-                meter.say(note)
-            num_runs = sum(len(block.points) * len(block.runs) for block in blocks)
-            if blocks or not shared_sizes:  # of many small selections, those with nothing to do say nothing
-                part = f", trial {', '.join(map(str, seeds_of))}" if shared_sizes else ""
-                meter.say(f"{sweep.name} at scale {scale}{part}: {num_runs} runs to do, {len(done)} in {folder}")
-            if blocks:
-                origin = Origin(sweep.name, scale, sweep.delta, commit())
-                shelf = _Shelf({(name, first_trial): task for name, task in tasks.items()})
-                tasks_of = partial(shelf.task, sweep, data_files=data_files)
-                longest = max(blocks, key=lambda block: block.guess_s)
-                meter.reasons = lambda: reasons(longest.points, tasks[longest.task[0]])
-                with nullcontext(pool) if pool else Pool() as workers:
-                    _work(blocks, origin, tasks_of, store, meter, workers, most, shared_sizes=shared_sizes)
+    store = stack.enter_context(Store(folder))
+    if fresh:
+        store.clear()
+    shapes = shapes_of(chain(*points.values()))
+    there = store.open_parts(shapes, shapes_of_all)
+    done = set(there.itertuples(index=False, name=None))
+    wanted = {name: set(sweep.repetitions(entry)) for name, entry in sweep.entries.items()}
+    if sweep.shares and not fresh:
+        others = {name: folder.parent / name for name in sweep.shares if name != sweep.name}
+        needed = {(p.id, *pair) for p in chain(*points.values()) for pair in wanted[p.algorithm]}
+        done |= take_over(store, others, shapes, needed - done)
+    blocks = []
+    for trial, seeds in seeds_of.items():
+        for name, group in points.items():
+            missing = {
+                p.id: tuple(s for s in seeds if (trial, s) in wanted[p.algorithm] and (p.id, trial, s) not in done)
+                for p in group
+            }
+            blocks += _blocks(name, trial, group, missing, store.known_as, _bytes(tasks[name]))
+    units = sum(block.run_rounds for block in blocks)
+    meter = stack.enter_context(Meter(sweep.name, units, command=pool.command))
+    for note in store.notes:
+        meter.say(note)
+    num_runs = sum(len(block.points) * len(block.runs) for block in blocks)
+    if blocks or not silent:
+        part = f", trial {', '.join(map(str, seeds_of))}" if silent else ""
+        meter.say(f"{sweep.name} at scale {scale}{part}: {num_runs} runs to do, {len(done)} in {folder}")
+    if blocks:
+        longest = max(blocks, key=lambda block: block.guess_s)
+        meter.reasons = lambda: reasons(longest.points, tasks[longest.task[0]])
+    shelf = _Shelf({(name, first_trial): task for name, task in tasks.items()})
+    return Opened(
+        sweep.name,
+        blocks,
+        Origin(sweep.name, scale, sweep.delta, commit()) if blocks else None,
+        partial(shelf.task, sweep, data_files=data_files),
+        store,
+        meter,
+        [(sweep.name, trial) for trial in seeds_of],
+    )
 
 
 def _bytes(task: Task) -> int:
@@ -204,57 +264,172 @@ def _works(
     return works
 
 
-def _work(
-    blocks: list[Block],
-    origin: Origin,
-    task_of: Callable[[tuple[str, int]], Task],
-    store: Store,
-    meter: Meter,
-    pool: Pool,
-    most: int | None,
-    *,
-    shared_sizes: bool,
-) -> None:
-    """Have all blocks trained, and write what comes back."""
-    executor = pool.executor(Queue(blocks).total())
-    queue = Queue(blocks, workers=executor.num_workers, most=most, shared_sizes=shared_sizes)
-    meter.workers = executor.num_workers
-    with meter.lock:
-        meter.command.estimate.begin(_works(blocks, meter.command.programs, executor.num_workers, most, shared_sizes))
-    pending: dict[Future, tuple[Block, Part]] = {}
-    given_up: list[Block] = []
-    while queue or pending:
-        while queue and len(pending) < executor.num_workers:
-            block = queue.pop()
-            counted = meter.part(_kind(block), block.run_rounds)
-            unit = Unit(origin, task_of(block.task), block.points, block.runs, block.chunk)
-            pending[executor.submit(unit, counted.report)] = block, counted
-        # Without an end to the wait, a signal that came while the process was suspended would be noticed too late.
-        for future in wait(pending, LISTEN_S, return_when=FIRST_COMPLETED).done:
-            block, counted = pending.pop(future)
-            try:
-                outcome = future.result()
-            except WorkerDied:
-                counted.undo()
-                again = queue.died(block)
-                meter.say(f"a worker died: {'retrying' if again else 'giving up'}: {describe(block)}")
-                given_up += [] if again else [block]
-                continue
-            for sentence in outcome.said:
-                meter.say(sentence)
-            if outcome.rows is None:
-                counted.undo()
-                meter.say(
-                    f"out of memory with {outcome.num_points} points x {outcome.num_runs} seeds at a time: continuing "
-                    "with fewer"
-                )
-            else:
-                counted.close()
-                store.write(outcome.rows)
-            queue.finished(block, outcome)
-    if given_up:
-        runs = sum(len(block.points) * len(block.runs) for block in given_up)
-        raise InputError(
-            f"workers died twice of {runs} runs of {origin.sweep}, the first of them {describe(given_up[0])}; all "
-            "other runs are finished: repeat the command with --workers 1 to see why"
+class _Running:
+    """A sweep that is being worked on.
+
+    Args:
+        sweep: the opened sweep.
+        queue: its blocks that no worker has.
+        stack: what ends the work on it.
+    """
+
+    def __init__(self, sweep: Opened, queue: Queue, stack: ExitStack):
+        self.sweep, self.queue, self.stack = sweep, queue, stack
+        self.pending = 0  # units that workers have
+        self.given_up: list[Block] = []
+
+    def unit(self) -> tuple[Block, Unit, Part]:
+        """Return the next unit, with its block, and its part of what the meter counts."""
+        sweep, block = self.sweep, self.queue.pop()
+        assert sweep.origin is not None
+        counted = sweep.meter.part(_kind(block), block.run_rounds)
+        self.pending += 1
+        return block, Unit(sweep.origin, sweep.task_of(block.task), block.points, block.runs, block.chunk), counted
+
+    def take(self, block: Block, counted: Part, future: Future[Outcome]) -> None:
+        """Write what came back of a unit, and put back what was not done."""
+        self.pending -= 1
+        meter = self.sweep.meter
+        try:
+            outcome = future.result()
+        except WorkerDied:
+            counted.undo()
+            again = self.queue.died(block)
+            meter.say(f"a worker died: {'retrying' if again else 'giving up'}: {describe(block)}")
+            self.given_up += [] if again else [block]
+            return
+        for sentence in outcome.said:
+            meter.say(sentence)
+        if outcome.rows is None:
+            counted.undo()
+            meter.say(
+                f"out of memory with {outcome.num_points} points x {outcome.num_runs} seeds at a time: continuing "
+                "with fewer"
+            )
+        else:
+            counted.close()
+            self.sweep.store.write(outcome.rows)
+        self.queue.finished(block, outcome)
+
+    def error(self) -> InputError | None:
+        """Return what the user is told at the end of the runs that were given up, if any were."""
+        if not self.given_up:
+            return None
+        runs = sum(len(block.points) * len(block.runs) for block in self.given_up)
+        return InputError(
+            f"workers died twice of {runs} runs of {self.sweep.name}, the first of them {describe(self.given_up[0])}; "
+            "all other runs are finished: repeat the command with --workers 1 to see why"
         )
+
+
+class _Driver:
+    """Has sweeps trained by the workers of a pool, one after the other.
+
+    The next sweep is opened when fewer blocks wait than there are workers. So no worker is idle at the end of a sweep,
+    and none compiles a program a second time for want of other work.
+
+    Args:
+        pool, most, shared_sizes: as for `run_all`.
+    """
+
+    def __init__(self, pool: Pool, most: int | None, shared_sizes: bool):
+        self.pool, self.most, self.shared_sizes = pool, most, shared_sizes
+        self.executor: Executor | None = None
+        self.running: list[_Running] = []
+        self.pending: dict[Future[Outcome], tuple[_Running, Block, Part]] = {}
+        self.errors: list[InputError] = []
+
+    @property
+    def num_workers(self) -> int:
+        return self.executor.num_workers if self.executor else 1
+
+    def wants_more(self) -> bool:
+        """Return whether fewer blocks wait than there are workers."""
+        return sum(len(one.queue.blocks) for one in self.running) < self.num_workers
+
+    def begin(self, upcoming: Upcoming, everything: ExitStack) -> None:
+        """Open a sweep. An error ends the command, after what is being worked on."""
+        stack = everything.enter_context(ExitStack())
+        try:
+            with stack:
+                sweep = upcoming.open(stack)
+                stack = everything.enter_context(stack.pop_all())
+        except InputError as error:
+            self.errors.append(error)
+            return
+        if sweep is None:
+            stack.close()
+            return
+        beside = bool(self.running)
+        queue = Queue(sweep.blocks, most=self.most, shared_sizes=self.shared_sizes)
+        self.running.append(_Running(sweep, queue, stack))
+        if sweep.blocks:
+            executor = self.pool.executor(sum(one.queue.total() for one in self.running))
+            if self.executor is None or executor.num_workers > self.num_workers:
+                self.executor = executor
+        for one in self.running:
+            one.queue.workers = one.sweep.meter.workers = self.num_workers
+        command = sweep.meter.command
+        with sweep.meter.lock:
+            works = _works(sweep.blocks, command.programs, self.num_workers, self.most, self.shared_sizes)
+            command.estimate.begin(works, sweep.names, beside=beside)
+
+    def submit(self) -> None:
+        """Give units to workers that have none."""
+        for one in self.running:
+            while one.queue and len(self.pending) < self.num_workers:
+                one.queue.elsewhere_s = sum(other.queue.total() for other in self.running if other is not one)
+                block, unit, counted = one.unit()
+                assert self.executor is not None
+                self.pending[self.executor.submit(unit, counted.report)] = one, block, counted
+
+    def receive(self) -> None:
+        """Take what workers have finished."""
+        # Without an end to the wait, a signal that came while the process was suspended would be noticed too late.
+        for future in wait(self.pending, LISTEN_S, return_when=FIRST_COMPLETED).done:
+            one, block, counted = self.pending.pop(future)
+            one.take(block, counted, future)
+
+    def end(self) -> None:
+        """Close the sweeps of which nothing is left to do."""
+        for one in [one for one in self.running if not (one.queue or one.pending)]:
+            self.running.remove(one)
+            error = one.error()
+            one.stack.__exit__(error and InputError, error, None)
+            if error:
+                self.errors.append(error)
+
+
+def run_all(upcoming: Sequence[Upcoming], pool: Pool, *, most: int | None = None, shared_sizes: bool = False) -> None:
+    """Run the missing runs of sweeps, in their order, without workers that wait for the end of a sweep.
+
+    Args:
+        upcoming: the sweeps.
+        pool: the workers.
+        most, shared_sizes: as for `run_sweep`.
+
+    Raises:
+        InputError: the first one of a sweep that could not be opened, after which no further one is, or of runs that
+            were given up; all other runs of sweeps that were opened have been run then.
+    """
+    todo, driver, refused = list(upcoming), _Driver(pool, most, shared_sizes), False
+    with ExitStack() as everything:
+        while True:
+            driver.end()
+            while todo and not refused and driver.wants_more():
+                if {one.sweep.name for one in driver.running} & set(todo[0].after):
+                    break
+                if len(upcoming) > 1:
+                    pool.command.following = following(len(todo) - 1, "sweep")
+                known = len(driver.errors)
+                driver.begin(todo.pop(0), everything)
+                refused = len(driver.errors) > known
+                driver.end()
+            if not driver.running:
+                if not todo or refused:
+                    break
+                continue
+            driver.submit()
+            driver.receive()
+    if driver.errors:
+        raise driver.errors[0]

@@ -7,26 +7,12 @@ from concurrent.futures import Future
 from types import SimpleNamespace
 
 import pytest
+from tiny_sweeps import walks
 
-from bench.execution import run
+from bench.execution.pool import Pool
+from bench.execution.run import run_sweep
 
 WAIT_S = 20.0  # after which the computation would end by itself
-
-
-class OneBlock:
-    """A queue of one block."""
-
-    def __init__(self, blocks, **_):
-        self.left = list(blocks)
-
-    def __bool__(self):
-        return bool(self.left)
-
-    def total(self):
-        return 1
-
-    def pop(self):
-        return self.left.pop()
 
 
 @pytest.fixture
@@ -37,10 +23,7 @@ def interrupted():
     signal.signal(signal.SIGINT, before)
 
 
-def test_a_wait_for_workers_notices_it_within_seconds(monkeypatch, interrupted):
-    monkeypatch.setattr(run, "Queue", OneBlock)
-    monkeypatch.setattr(run, "_works", lambda *_: [])
-    monkeypatch.setattr(run, "_kind", lambda block: None)
+def test_a_wait_for_workers_notices_it_within_seconds(tmp_path, monkeypatch, interrupted):
     computing: Future = Future()
 
     def elsewhere():
@@ -48,17 +31,16 @@ def test_a_wait_for_workers_notices_it_within_seconds(monkeypatch, interrupted):
         signal.pthread_kill(threading.get_ident(), signal.SIGINT)
         time.sleep(WAIT_S)
 
-    def submit(unit, on_block):
+    def submit(unit, report):
         threading.Thread(target=elsewhere, daemon=True).start()
         end = threading.Timer(WAIT_S, computing.set_exception, [TimeoutError("no signal was noticed")])
         end.daemon = True
         end.start()
         return computing
 
-    pool = SimpleNamespace(executor=lambda total: SimpleNamespace(num_workers=1, submit=submit))
-    meter = run.Meter("x", 1)
-    block = SimpleNamespace(task=None, points=[], runs=[], chunk=None, run_rounds=1)
+    pool = Pool()
+    monkeypatch.setattr(pool, "executor", lambda seconds: SimpleNamespace(num_workers=1, submit=submit))
     started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        run._work([block], None, lambda key: None, None, meter, pool, None, shared_sizes=False)
+        run_sweep(walks(), scale="smoke", out=tmp_path, pool=pool)
     assert time.monotonic() - started < WAIT_S / 2

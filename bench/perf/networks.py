@@ -1,0 +1,47 @@
+"""Local training of networks at user level: rounds of private FedAvg with five local steps, as the boards run them."""
+
+from functools import partial
+
+import numpy as np
+
+from bench.algorithms import ALGORITHMS
+from bench.data.files import DataFiles, with_files
+from bench.data.tasks.registry import COMPARED
+from bench.perf.measure import Grid, Measurement, time_grid, together
+from bench.sweeps.points import resolve
+from bench.sweeps.spec import Entry, Sweep, grid
+
+USERS, EXAMPLES, STEPS = 50, 10, 5  # in a round, of a user in a step, steps of a user
+POINTS, ROUNDS = 4, 20
+TASKS = ("digits_cnn", "shakespeare", "cifar_users_cnn")
+
+
+def local_steps_grid(name: str, data_files: DataFiles | None = None) -> Grid:
+    """Return rounds of private FedAvg on a task of the comparisons whose model is a network."""
+    task = with_files(COMPARED[name], data_files)(0)
+    points = grid(
+        num_sampled=USERS,
+        batch_size=EXAMPLES,
+        num_steps=STEPS,
+        step_size=np.geomspace(0.01, 0.1, POINTS),
+        server_step_size=1.0,
+        clip_norm=1.0,
+        noise_multiplier=1.0,
+    )
+    entries = {"": Entry(ALGORITHMS["dp_fedavg"], points)}
+    sweep = Sweep("local_steps", "", {name: lambda _: task}, entries, ROUNDS, ROUNDS, 1e-4)
+    return Grid(task, resolve(sweep, {name: task})[name], ROUNDS, ROUNDS)
+
+
+def _time(name: str, data_files: DataFiles | None) -> Measurement:
+    timed = time_grid(local_steps_grid(name, data_files))
+    rate = USERS * STEPS * EXAMPLES / timed.seconds
+    return Measurement(f"local_steps on {name}: training, evaluation included", rate, "examples/s", "", together(timed))
+
+
+def local_steps(data_files: DataFiles | None = None) -> list[Measurement]:
+    """Time the rounds on each task of TASKS, with the number of examples a second."""
+    return [_time(name, data_files) for name in TASKS]
+
+
+GRIDS = {f"local_steps, {name}": partial(local_steps_grid, name) for name in TASKS}

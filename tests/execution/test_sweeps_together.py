@@ -1,0 +1,172 @@
+"""The sweeps of one command are one queue: no worker waits for the end of a sweep, and an error of one loses nothing of
+the others."""
+
+import io
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+
+import pytest
+from rich.console import Console
+from tiny_sweeps import assert_same_rows, table, walks
+
+from bench.errors import InputError
+from bench.execution import run as running
+from bench.execution.estimate import Command, Estimate, Work
+from bench.execution.executor import WorkerDied
+from bench.execution.pool import Pool
+from bench.execution.progress import Meter
+from bench.execution.queue import Block, Queue
+from bench.execution.run import Upcoming, opened, run_all
+from bench.execution.unit import Trainer
+
+WAIT_S = 20.0  # after which a test fails that waits for what does not happen
+WHOLE = {"trials": 1}  # one block
+
+
+class Threads:
+    """Two workers, each a thread with a trainer.
+
+    Args:
+        before: sweep -> what its first unit waits for, called in the thread.
+    """
+
+    num_workers = 2
+
+    def __init__(self, before):
+        self.before, self.began, self.threads = before, [], ThreadPoolExecutor(2)
+
+    def submit(self, unit, report) -> Future:
+        def train():
+            self.began.append(unit.origin.sweep)
+            self.before.get(unit.origin.sweep, lambda: None)()
+            return Trainer(1e9).run(unit, report)
+
+        return self.threads.submit(train)
+
+
+@pytest.fixture
+def pool(monkeypatch):
+    pool = Pool()
+    pool.threads = Threads({})
+    monkeypatch.setattr(pool, "executor", lambda seconds: pool.threads)
+    yield pool
+    pool.threads.threads.shutdown()
+
+
+def upcoming(sweep, out, pool) -> Upcoming:
+    return Upcoming(sweep.name, partial(opened, sweep, scale="smoke", out=out, pool=pool), sweep.shares)
+
+
+def test_a_sweep_begins_while_the_last_unit_of_the_one_before_is_trained(tmp_path, pool, undisturbed):
+    second = threading.Event()
+
+    def until_the_second_begins():
+        assert second.wait(WAIT_S), "the second sweep waited for the end of the first"
+
+    pool.threads.before |= {"first": until_the_second_begins, "second": second.set}
+    sweeps = [walks(name="first", **WHOLE), walks(name="second", **WHOLE), walks(name="third")]
+    run_all([upcoming(sweep, tmp_path, pool) for sweep in sweeps], pool)
+    rows = [table(tmp_path / "smoke" / sweep.name) for sweep in sweeps]
+    assert_same_rows(rows[0], rows[1])
+    assert_same_rows(rows[2], undisturbed)
+    assert [set(part["sweep"]) for part in rows] == [{"first"}, {"second"}, {"third"}]
+
+
+def test_a_sweep_that_copies_runs_waits_for_those_that_make_them(tmp_path, pool):
+    sweeps = [walks(name="makes", **WHOLE), walks(name="copies", shares=("makes",), **WHOLE)]
+    run_all([upcoming(sweep, tmp_path, pool) for sweep in sweeps], pool)
+    assert pool.threads.began == ["makes"]
+    assert_same_rows(*(table(tmp_path / "smoke" / sweep.name) for sweep in sweeps))
+
+
+def test_an_error_of_one_sweep_loses_nothing_of_those_before(tmp_path, pool):
+    refused = threading.Event()
+
+    def refuse(stack):
+        refused.set()
+        raise InputError("these data are not here")
+
+    def until_refused():
+        assert refused.wait(WAIT_S)
+
+    pool.threads.before["first"] = until_refused
+    first, last = (upcoming(walks(name=name, **WHOLE), tmp_path, pool) for name in ("first", "last"))
+    with pytest.raises(InputError, match="these data are not here"):
+        run_all([first, Upcoming("refused", refuse), last], pool)
+    assert len(table(tmp_path / "smoke" / "first").groupby(["point", "trial", "seed"])) == 8
+    assert not (tmp_path / "smoke" / "last").exists()
+
+
+def test_a_sweep_is_left_out_and_its_folder_given_back(tmp_path, pool):
+    held = []
+
+    def leave(stack):
+        held.append(True)
+        stack.callback(held.clear)
+
+    last = upcoming(walks(name="last", **WHOLE), tmp_path, pool)
+    run_all([Upcoming("left", leave), last], pool)
+    assert not held
+    assert pool.threads.began == ["last"]
+
+
+def test_runs_that_are_given_up_stop_no_other_sweep(tmp_path, pool):
+    def die():
+        raise WorkerDied
+
+    pool.threads.before["dies"] = die
+    sweeps = [walks(name="dies", **WHOLE), walks(name="lives", **WHOLE)]
+    with pytest.raises(InputError, match="workers died twice of 8 runs of dies"):
+        run_all([upcoming(sweep, tmp_path, pool) for sweep in sweeps], pool)
+    assert pool.threads.began.count("dies") == 2
+    assert len(table(tmp_path / "smoke" / "lives").groupby(["point", "trial", "seed"])) == 8
+    assert not (tmp_path / "smoke" / "dies").exists()
+
+
+def test_no_program_is_compiled_twice_while_there_is_other_work():
+    """With nothing else to do it pays that two workers share a block of 10 s; with 60 s elsewhere it does not."""
+    (make,) = (entry.method.make for entry in walks().entries.values())
+    points = running.resolve(walks(), {"synthetic": walks().task("synthetic", 0)})["synthetic"]
+    assert all(point.method.make is make for point in points)
+    block = Block(("synthetic", 0), 10 * 5e9 / (len(points) * points[0].num_rounds), tuple(points), ((0, 0),))
+    assert block.guess_s == pytest.approx(10)
+    sizes = {}
+    for elsewhere_s in (0.0, 60.0):
+        queue = Queue([block], workers=2)
+        queue.elsewhere_s = elsewhere_s
+        sizes[elsewhere_s] = len(queue.pop().points)
+    assert sizes == {0.0: len(points) // 2, 60.0: len(points)}
+
+
+def test_what_is_left_of_two_sweeps_at_once_is_that_of_both():
+    estimate = Estimate()
+    estimate.begin([Work("a", 10, 1.0, 1)])
+    estimate.begin([Work("b", 30, 6.0, 1)], beside=True)
+    estimate.compiled(0.0)
+    estimate.trained("a", 10, 5.0)
+    left = estimate.left()
+    assert left is not None
+    assert left.train_s == pytest.approx(30 * 0.5 * 2)  # a run-round of b is guessed to take twice as long
+    estimate.begin([Work("a", 4, 0.4)])
+    left = estimate.left()
+    assert left is not None
+    assert left.train_s == pytest.approx(4 * 0.5)
+
+
+def test_one_bar_at_a_time(monkeypatch):
+    command, written = Command(), io.StringIO()
+    monkeypatch.setattr("bench.execution.progress.Console", lambda **_: Console(file=written, force_terminal=True))
+    with Meter("first", 10, command=command) as first:
+        with Meter("second", 10, command=command) as second:
+            assert first.bar
+            assert not second.bar
+            second.say("a note")
+        assert "a note" in written.getvalue()
+        third = Meter("third", 10, command=command)
+        third.__enter__()
+    third.add(10)
+    assert third.bar
+    assert third.bar.tasks[0].completed == 10
+    third.__exit__()
+    assert not command.meters
