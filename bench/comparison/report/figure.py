@@ -31,6 +31,9 @@ ALTS = {
     BUDGET: "The expected held-out score of each method against the number of settings tried, one panel per epsilon.",
     CONVERGENCE: "The test score of each method against its cost so far in the run, one row of panels per epsilon.",
 }
+MOST_BANDS = 8  # curves whose intervals are bands; of more, which would cover each other, they are bars side by side
+ASIDE = 1.012  # ratio of neighbouring curves' epsilons then
+BARS = "bars, beside each other so that none hides another,"
 TITLE_LETTERS = 52  # in a line above a panel
 BELOW = 3.0  # times below the smallest mean ends a logarithmic axis of risks
 COST = (
@@ -85,7 +88,7 @@ def draw(table: pd.DataFrame, held_out: str, remark: str = "", common: str = "")
         f"{style.literal(held_out)}, then rerun with fresh randomness and tested once. This choice is not "
         "included in epsilon. "
         + style.literal(" ".join(filter(None, (f"Measured on {on}." if len(metrics) == 1 and on else "", remark)))),
-        bands="bands and bars",
+        bands="bands and bars" if max(len(set(rows["algorithm"])) for _, rows in statements) <= MOST_BANDS else BARS,
     )
     return figure
 
@@ -110,6 +113,7 @@ def _panel(ax, rows: pd.DataFrame, metric: str, look_of: dict[str, style.Look], 
     finite = sorted(e for e in rows["target_epsilon"].unique() if 0 < e < np.inf)
     end = (finite[-1] if finite else 1.0) * 2.2
     level = rows.groupby("algorithm")["reveals_nothing"].first()
+    bands = len(level) <= MOST_BANDS
     for number, (name, look) in enumerate(look_of.items()):
         line = rows[rows["algorithm"] == name].sort_values("target_epsilon")
         if line.empty:
@@ -121,10 +125,12 @@ def _panel(ax, rows: pd.DataFrame, metric: str, look_of: dict[str, style.Look], 
                 with style.same_limits(ax):
                     ax.axhspan(private["low"].iloc[0], private["high"].iloc[0], color=look["color"], alpha=0.12, lw=0)
             continue
+        if not bands:
+            private = private.assign(x=private["x"] * ASIDE ** (number - (len(look_of) - 1) / 2))
         to_zero = log & (private["low"] <= 0)
-        style.curve(ax, private.assign(low=private["low"].mask(to_zero)), "x", metric, **look)
+        style.curve(ax, private.assign(low=private["low"].mask(to_zero)), "x", metric, band=bands, **look)
         # A band of one point has no width.
-        lines = private[to_zero | ((len(private) == 1) & np.isfinite(private["low"]))]
+        lines = private[to_zero | ((len(private) == 1 or not bands) & np.isfinite(private["low"]))]
         least = lines[metric] / 1e6 if log else -np.inf
         ax.vlines(lines["x"], lines["low"].clip(lower=least), lines["high"], color=look["color"], linewidth=0.9)
         at_end = line[np.isinf(line["target_epsilon"])]
