@@ -13,7 +13,8 @@ Both forms offer the same function and the same results:
 - `dense` differentiates any loss;
 - `dual` is for linear predictions under the squared loss. There Delta_i = R_i^T X_i, and a further step changes R_i
   through the products X_i X_i^T of the minibatch. So all K steps take one product of the inputs with w and one for the
-  sum, where `dense` takes 2 K, and forms no gradient of a client.
+  sum, where `dense` takes 2 K, and forms no gradient of a client. Where clients send something else than Delta_i, this
+  alone is formed.
 """
 
 from collections.abc import Callable
@@ -26,7 +27,7 @@ import optax
 from jax import Array
 from jaxtyping import Float
 
-from bench.kernels.gradient import Tree, clipped_sum, clipped_sum_linear, linear_norms, of_batch
+from bench.kernels.gradient import Tree, clipped_sum, clipped_sum_linear, linear_norms, linear_sum, of_batch
 from bench.kernels.personal import shared_scores, within
 from bench.kernels.platforms import over_clients
 
@@ -66,17 +67,19 @@ def _direction(norm: Array) -> Array:
     return jnp.where(norm > 0, 1 / jnp.where(norm > 0, norm, 1.0), 0.0)
 
 
-def dense(
-    loss: Callable, nothing_local: Tree, local: LocalSteps, message: Callable[[Tree, Any], Tree] | None = None
-) -> Steps:
+Sent = Callable[[Tree, Any], Tree]
+"""(Delta_i, common) -> what client i sends, before it is clipped. `common` is the fourth argument of the steps, the same
+for all clients."""
+
+
+def dense(loss: Callable, nothing_local: Tree, local: LocalSteps, message: Sent | None = None) -> Steps:
     """Return the steps on a loss that need only be differentiable.
 
     Args:
         loss: f(w, theta_i, example) -> scalar.
         nothing_local: theta_i, which stays as it is.
         local: the steps.
-        message: (Delta_i, common) -> what client i sends, before it is clipped; None sends Delta_i. `common` is the
-            fourth argument of the steps, the same for all clients.
+        message: what a client sends; None sends Delta_i.
     """
 
     gradient = of_batch(loss, nothing_local)
@@ -114,16 +117,22 @@ def dense(
     return steps
 
 
-def dual(gram: Float[Array, "client example example"], local: LocalSteps) -> Steps:
+def dual(gram: Float[Array, "client example example"], local: LocalSteps, message: Sent | None = None) -> Steps:
     """Return the steps on stored examples (x, y [output]) under the loss |w x - y|^2 / 2.
 
     Args:
         gram: X_i X_i^T of every client's stored inputs.
         local: the steps.
+        message: what a client sends; None sends Delta_i, which is then never formed.
     """
 
+    def sent(common, inputs, total):
+        """Return what one client sends, from the residuals of Delta_i."""
+        assert message is not None
+        alone = jax.tree.map(lambda leaf: leaf[None], (inputs, total))
+        return message(linear_sum(*alone), common)
+
     def steps(w, batch, clip_norm, common=()):
-        del common  # nothing is made of Delta_i, which is never formed
         inputs, targets = batch.examples
         products = within(gram, batch)
         errors = shared_scores(inputs, w) - targets
@@ -150,6 +159,8 @@ def dual(gram: Float[Array, "client example example"], local: LocalSteps) -> Ste
         total = weight * errors if local.sharpness is None else slope(jnp.zeros_like(errors))
         if local.num_steps > 1:
             total = jax.lax.scan(local_step, total, length=local.num_steps - 1)[0]
-        return clipped_sum_linear(inputs, total, products, clip_norm)
+        if message is None:
+            return clipped_sum_linear(inputs, total, products, clip_norm)
+        return clipped_sum(over_clients(sent, common, inputs, total), clip_norm)
 
     return steps

@@ -82,6 +82,25 @@ def test_both_forms_are_the_steps_of_every_client_in_turn(drawn, num_steps, obje
         np.testing.assert_allclose(lengths, norms, rtol=1e-4, atol=2e-3)  # an allowance for rounding is added
 
 
+def test_what_is_sent_instead_is_the_same_in_both_forms(drawn):
+    """Half of the outputs, doubled; the norm that is clipped is that of the message."""
+    x, w, batch = drawn
+    nothing, gram = jnp.zeros((OUTPUTS, FEATURES)), jnp.einsum("nid,njd->nij", x, x)
+    local = local_steps.LocalSteps(STEP, 3)
+    each = np.array([2 * in_turn(w, batch, place, 3) * np.array([[1], [0], [1]]) for place in range(4)])
+    norms = np.linalg.norm(each.reshape(4, -1), axis=1)
+    clip_norm = float(norms[:3].mean())
+    total = np.sum(each / np.maximum(1.0, norms / clip_norm)[:, None, None], axis=0)
+    common = jnp.asarray([[2.0], [0.0], [2.0]])
+    for form in (
+        local_steps.dense(squared_loss, nothing, local, jnp.multiply),
+        local_steps.dual(gram, local, jnp.multiply),
+    ):
+        ours, lengths = jax.jit(form)(w, batch, clip_norm, common)
+        np.testing.assert_allclose(ours, total, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(lengths, norms, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("form", [0, 1], ids=["dense", "dual"])
 def test_a_client_moves_the_sum_by_no_more_than_the_clipping_norm(drawn, form):
     x, w, batch = drawn
@@ -100,6 +119,8 @@ def test_a_client_moves_the_sum_by_no_more_than_the_clipping_norm(drawn, form):
         ("dp_fedopt", {"optimiser": "adam"}),
         ("dp_fedsam", {"sharpness": 0.1}),
         ("dp_fedblur", {"bound": 1.0}),
+        ("dp_fedblur", {"bound": 1.0, "kept": 0.4}),
+        ("dp_fedsmp", {}),
         ("dp_fedls", {"smoothing_strength": 0.5}),
     ],
 )

@@ -223,13 +223,14 @@ def _nothing_kept(
 ) -> Own:
     """Return the steps of users who share the whole model."""
     local = local_steps.LocalSteps(shared.step_size, shared.num_steps, **objective)
-    if task.gram is None or message is not None:
+    sent = message and message.of_user
+    size = 2 * optax.tree.size(task.init_params)
+    if task.gram is None:
         assert task.loss is not None
-        steps = local_steps.dense(task.loss, task.nothing_local(), local, message and message.of_user)
-        size = 2 * optax.tree.size(task.init_params)
+        steps = local_steps.dense(task.loss, task.nothing_local(), local, sent)
     else:
-        steps = local_steps.dual(task.gram, local)
-        size = shared.batch_size * (shared.batch_size + task.train[1].shape[-1])
+        steps = local_steps.dual(task.gram, local, sent)
+        size = size if sent else shared.batch_size * (shared.batch_size + task.train[1].shape[-1])
 
     def keeping(w, kept, batch, clip_norm, common):
         return kept, steps(w, batch, clip_norm, common)

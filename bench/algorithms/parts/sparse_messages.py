@@ -10,6 +10,7 @@ from jax.flatten_util import ravel_pytree
 from bench.algorithms.parts.averaging import Message
 from bench.errors import InputError
 from bench.kernels import threefry
+from bench.kernels.order import kth_largest
 
 
 def number_kept(kept: float, size: int) -> int:
@@ -38,7 +39,7 @@ def largest(kept: float) -> Message | None:
 
     def of_user(delta: Any, common: tuple) -> Any:
         sizes = jnp.abs(ravel_pytree(delta)[0])
-        least = jax.lax.top_k(sizes, number_kept(kept, sizes.shape[0]))[0][-1]
+        least = kth_largest(sizes, number_kept(kept, sizes.shape[0]))
         return jax.tree.map(lambda leaf: jnp.where(jnp.abs(leaf) >= least, leaf, 0), delta)
 
     return Message(lambda key, w: (), of_user)
