@@ -68,8 +68,8 @@ def _direction(norm: Array) -> Array:
 
 
 Sent = Callable[[Tree, Any], Tree]
-"""(Delta_i, common) -> what client i sends, before it is clipped. `common` is the fourth argument of the steps, the same
-for all clients."""
+"""(Delta_i, common) -> what client i sends, before it is clipped; `common`, the same for all clients, is the fourth
+argument of the steps."""
 
 
 def dense(loss: Callable, nothing_local: Tree, local: LocalSteps, message: Sent | None = None) -> Steps:
