@@ -23,7 +23,7 @@ from rich.table import Table
 from bench.data.files import DataFiles, with_files
 from bench.errors import InputError, cannot_write, in_one_line
 from bench.files import write_whole
-from bench.perf import accelerator, commands, grids, isrl, methods, p2p, pfl, ppsgd, shares, users
+from bench.perf import accelerator, commands, grids, isrl, methods, networks, p2p, pfl, ppsgd, shares, users
 from bench.perf.measure import Measurement
 from bench.sweeps.rows import commit
 
@@ -37,6 +37,7 @@ BENCHMARKS: dict[str, Callable[..., list[Measurement]]] = {
     "p2p_admm": p2p.p2p_admm,
     "p2p_large": p2p.p2p_large,
     "fedavg_round": grids.fedavg_round,
+    "local_steps": networks.local_steps,
     "clipping_cnn": pfl.clipping_cnn,
     "clipping_scattering": pfl.clipping_scattering,
     "clipping_colour": pfl.clipping_colour,

@@ -1,7 +1,5 @@
 """Local training of networks at user level: rounds of private FedAvg with five local steps, as the boards run them."""
 
-from functools import partial
-
 import numpy as np
 
 from bench.algorithms import ALGORITHMS
@@ -42,6 +40,3 @@ def _time(name: str, data_files: DataFiles | None) -> Measurement:
 def local_steps(data_files: DataFiles | None = None) -> list[Measurement]:
     """Time the rounds on each task of TASKS, with the number of examples a second."""
     return [_time(name, data_files) for name in TASKS]
-
-
-GRIDS = {f"local_steps, {name}": partial(local_steps_grid, name) for name in TASKS}

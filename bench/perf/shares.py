@@ -19,7 +19,7 @@ from rich.table import Table
 
 from bench.data.files import DataFiles, with_files
 from bench.execution import memory, resources
-from bench.perf import grids, isrl, limits, p2p, pfl, ppsgd, users
+from bench.perf import grids, isrl, limits, networks, p2p, pfl, ppsgd, users
 from bench.perf.measure import Workload, workload_of
 
 SECONDS = 1.0  # the least time for which a workload runs
@@ -31,7 +31,8 @@ NOTE = (
     "workers. With all workers, the time is that of all together for one unit."
 )
 
-# Benchmark -> its workloads by name. Compiling and writing, which `small_runs` times, have no such limit; `methods`
+# Workload -> its points, and benchmark -> its other workloads by name. Where a benchmark has several workloads, what
+# stands before the comma is its name. Compiling and writing, which `small_runs` times, have no such limit; `methods`
 # compares methods with each other.
 GRIDS: dict[str, Callable] = {
     "ppsgd_synthetic": ppsgd.synthetic_grid,
@@ -43,6 +44,7 @@ GRIDS: dict[str, Callable] = {
     "p2p_admm": p2p.admm_grid,
     "p2p_large": p2p.large_grid,
     "fedavg_round": grids.fedavg_grid,
+    **{f"local_steps, {name}": partial(networks.local_steps_grid, name) for name in networks.TASKS},
 }
 OTHERS: dict[str, dict[str, Callable[[], Workload]]] = {
     "clipping_cnn": {"clipping_cnn": pfl.cnn_workload},
@@ -54,7 +56,7 @@ OTHERS: dict[str, dict[str, Callable[[], Workload]]] = {
 
 def workloads(name: str) -> list[str]:
     """Return the names of a benchmark's workloads."""
-    return [name] if name in GRIDS else list(OTHERS.get(name, ()))
+    return [work for work in GRIDS if name in (work, work.partition(",")[0])] or list(OTHERS.get(name, ()))
 
 
 def make(name: str, data_files: DataFiles, budget: float) -> Workload:
