@@ -88,15 +88,18 @@ def _dense(task: Task) -> _Form:
     def nothing():
         return jax.tree.map(lambda leaf: jnp.zeros((task.num_held, *leaf.shape)), task.init_params)
 
-    gradient = kernel.of_batch(example_loss, jax.tree.map(jnp.zeros_like, task.init_params))
+    gradient = kernel.of_batch(example_loss)
+
+    def of_user(w, examples, weight):
+        return gradient(w, jax.tree.map(jnp.zeros_like, w), examples, weight)
 
     def own_gradient(w, own, examples, weight):
-        return gradient(jax.tree.map(jnp.add, w, own), examples, weight)
+        return of_user(jax.tree.map(jnp.add, w, own), examples, weight)
 
     def both(w, theta, batch, clip_norm, step_size, regularization):
         clients = jnp.arange(task.num_held) if batch.clients is None else batch.clients
         mine = jax.tree.map(lambda leaf: leaf[clients], theta)
-        sent = kernel.clipped_sum(over_clients(gradient, w, batch.examples, batch.weight), clip_norm)
+        sent = kernel.clipped_sum(over_clients(of_user, w, batch.examples, batch.weight), clip_norm)
         own_gradients, there = over_clients(own_gradient, w, mine, batch.examples, batch.weight), _there(batch)
 
         def moved(leaf, own, g):

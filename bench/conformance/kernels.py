@@ -69,12 +69,12 @@ def _squared_loss(model, _, example):
 
 def _local_steps(run: Run, model: dict, loss: Any, user: int) -> dict:
     """Return the model after the local steps of a user, minus the model."""
-    gradient = of_batch(loss, {})
+    gradient = of_batch(loss)
     inputs, targets = (jnp.asarray(run.data[user][name]) for name in ("x", "y"))
     own = model
     for batch in cast(list, run.local_batches)[user]:
         rows = jnp.asarray(batch)
-        slope = gradient(own, (inputs[rows], targets[rows]), jnp.full(len(batch), 1 / len(batch)))
+        slope = gradient(own, {}, (inputs[rows], targets[rows]), jnp.full(len(batch), 1 / len(batch)))
         own = jax.tree.map(lambda w, g: w - run.local_step_size * g, own, slope)
     return jax.tree.map(jnp.subtract, own, model)
 

@@ -30,16 +30,15 @@ def clip(tree: Tree, clip_norm: float | Float[Array, ""]) -> Tree:
     return jax.tree.map(lambda leaf: leaf * factor, tree)
 
 
-def of_batch(loss: Callable, nothing_local: Tree) -> Callable[[Tree, PyTree, Array], Tree]:
-    """Return (w, examples, weight) -> sum_k weight_k grad f(w, theta, example_k), the gradient in w of one client.
+def of_batch(loss: Callable) -> Callable[[Tree, Tree, PyTree, Array], Tree]:
+    """Return (w, theta, examples, weight) -> sum_k weight_k grad f(w, theta, example_k), a client's gradient in w.
 
     Args:
         loss: f(w, theta, example) -> scalar.
-        nothing_local: theta, which stays as it is.
     """
 
-    def weighted_loss(w, examples, weight):
-        return weight @ jax.vmap(lambda example: loss(w, nothing_local, example))(examples)
+    def weighted_loss(w, theta, examples, weight):
+        return weight @ jax.vmap(lambda example: loss(w, theta, example))(examples)
 
     return jax.grad(weighted_loss)
 

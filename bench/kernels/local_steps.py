@@ -81,19 +81,19 @@ def dense(loss: Callable, nothing_local: Tree, local: LocalSteps, message: Sent 
         local: the steps.
         message: what a client sends; None sends Delta_i.
     """
-
-    gradient = of_batch(loss, nothing_local)
+    gradient = of_batch(loss)
 
     def travelled(shared, examples, weight):
         """Return what one client sends."""
-        w, local, clip_norm, common = shared
+        w, theta, local, clip_norm, common = shared
 
         def slope(total):
             here = jax.tree.map(lambda z, g: z - local.step_size * g, w, total)
-            found = gradient(here, examples, weight)
+            found = gradient(here, theta, examples, weight)
             if local.sharpness is not None:
                 length = local.sharpness * _direction(optax.tree.norm(found))
-                found = gradient(jax.tree.map(lambda z, g: z + length * g, here, found), examples, weight)
+                uphill = jax.tree.map(lambda z, g: z + length * g, here, found)
+                found = gradient(uphill, theta, examples, weight)
             if local.proximal is not None:
                 found = jax.tree.map(lambda g, z, start: g + local.proximal * (z - start), found, here, w)
             if local.bound is not None:
@@ -105,14 +105,15 @@ def dense(loss: Callable, nothing_local: Tree, local: LocalSteps, message: Sent 
             return jax.tree.map(jnp.add, total, slope(total)), None
 
         if local.at_start:
-            total = gradient(w, examples, weight)
+            total = gradient(w, theta, examples, weight)
         else:
             total = jax.lax.scan(local_step, jax.tree.map(jnp.zeros_like, w), length=local.num_steps)[0]
         return total if message is None else message(total, common)
 
     def steps(w, batch, clip_norm, common=()):
-        shared = w, local, clip_norm, common
-        return clipped_sum(over_clients(travelled, shared, batch.examples, batch.weight), clip_norm)
+        shared = w, nothing_local, local, clip_norm, common
+        sent = over_clients(travelled, shared, batch.examples, batch.weight, size=optax.tree.size(w))
+        return clipped_sum(sent, clip_norm)
 
     return steps
 
@@ -161,6 +162,6 @@ def dual(gram: Float[Array, "client example example"], local: LocalSteps, messag
             total = jax.lax.scan(local_step, total, length=local.num_steps - 1)[0]
         if message is None:
             return clipped_sum_linear(inputs, total, products, clip_norm)
-        return clipped_sum(over_clients(sent, common, inputs, total), clip_norm)
+        return clipped_sum(over_clients(sent, common, inputs, total, size=w.size), clip_norm)
 
     return steps

@@ -46,15 +46,16 @@ def in_turn(function: Callable, together: Callable | None = None) -> Callable:
     return lambda *args: by_platform(one_by_one, together or function, *args)
 
 
-def over_clients(function: Callable, shared: Any, *rows: Any) -> Any:
+def over_clients(function: Callable, shared: Any, *rows: Any, size: int | None = None) -> Any:
     """Return function(shared, *row) for every client's row, stacked.
 
     On a CPU, clients with a large model are computed one after the other, which keeps their data in the cache.
 
     Args:
-        function: of arrays, all passed as arguments.
+        function: of arrays, all passed as arguments, since it may close over no traced array.
         shared: what all clients have in common, the model: a pytree.
         rows: what each client has: pytrees of arrays [client, ...].
+        size: numbers of the model, where `shared` has more than that; default all of it.
     """
 
     def together(shared, *rows):
@@ -64,7 +65,8 @@ def over_clients(function: Callable, shared: Any, *rows: Any) -> Any:
         # Batches of one client, because XLA on a CPU multiplies matrices faster with this axis than without any.
         return jax.lax.map(lambda row: function(shared, *row), rows, batch_size=1)
 
-    large = sum(jnp.size(leaf) for leaf in jax.tree.leaves(shared)) >= LARGE
+    size = sum(jnp.size(leaf) for leaf in jax.tree.leaves(shared)) if size is None else size
+    large = size >= LARGE
     return (in_turn(one_by_one, together) if large else together)(shared, *rows)
 
 

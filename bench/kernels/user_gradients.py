@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+import optax
 from jax import Array
 from jaxtyping import Float
 
@@ -45,7 +46,12 @@ def of_loss(loss: Callable, nothing_local: Tree, w: Tree, batch: Batch) -> UserG
         batch: of the sampled clients.
     """
 
-    grads = over_clients(of_batch(loss, nothing_local), w, batch.examples, batch.weight)
+    gradient, size = of_batch(loss), optax.tree.size(w)
+
+    def of_user(models, examples, weight):
+        return gradient(*models, examples, weight)
+
+    grads = over_clients(of_user, (w, nothing_local), batch.examples, batch.weight, size=size)
     return UserGradients(norms_of(grads), partial(weighted_sum, grads))
 
 

@@ -58,7 +58,7 @@ WRONG = {  # a call of each function with one argument that is not what it is sa
     "gradient.linear_norms": ((jnp.ones((4, 2, 5)), STACK), "gram"),
     "gradient.linear_sum": ((STACK, jnp.ones((4, 3, 5))), "residuals"),
     "gradient.norms_of": (({"a": jnp.ones((2, 3)), "b": jnp.ones((3, 3))},), "trees"),
-    "gradient.of_batch": ((link, VECTOR.astype(int)), "nothing_local"),
+    "gradient.of_batch": ((1.0,), "loss"),
     "gradient.weighted_sum": ((STACK, jnp.ones((4, 2))), "factors"),
     "gradient.noise_scale": ((1.0, VECTOR), "clip_norm"),
     "graph.confidence": ((jnp.ones(4),), "num_examples"),
@@ -75,6 +75,7 @@ WRONG = {  # a call of each function with one argument that is not what it is sa
     "newton.newton_step": ((link, jnp.ones(2), MATRIX, jnp.ones(2), jnp.ones(2), 1.0), "inputs"),
     "newton.pulled_minimizer": ((link, jnp.ones(3), 1.0, MATRIX, jnp.ones(2), VECTOR, 1.0), "weight"),
     "newton.steps_to_minimizer": ((link, MATRIX, jnp.ones(2), VECTOR, 1.0), "weight"),
+    "order.kth_largest": ((MATRIX, 2), "values"),
     "patches.patches": ((jnp.ones((5, 5, 1)), (2, 2), (1, 1), "SAME"), "x"),
     "per_example.clipped_gradient_of_rows": (
         (NETWORK, {}, (POOL[0], POOL[1][:4]), jnp.zeros(2, jnp.int32), 2, 1.0),

@@ -14,6 +14,7 @@ from stand_in_tasks import stand_in
 from toy_problems import toy_of
 
 from bench.algorithms import ALGORITHMS
+from bench.comparison.problems import PROBLEMS
 from bench.data.task import Task
 from bench.papers import SWEEPS
 from bench.sweeps import engine
@@ -23,10 +24,10 @@ PLATFORMS = ("cuda", "tpu")
 FAST = {"ppsgd_synthetic", "ppsgd_digits", "p2p_private", "pfl_one_client"}  # one of a kind
 
 
-def lower(function, *args) -> None:
+def lower(function, *args, platforms=PLATFORMS) -> None:
     """Trace the function once, and lower it for each platform."""
     traced = jax.jit(function).trace(*args)
-    for platform in PLATFORMS:
+    for platform in platforms:
         assert traced.lower(lowering_platforms=(platform,)).as_text()
 
 
@@ -90,7 +91,7 @@ def _of_entry(entry: Entry, first: str) -> set[tuple[str, object, tuple]]:
     return found
 
 
-def lower_program(task: Task, make, static) -> None:
+def lower_program(task: Task, make, static, platforms=PLATFORMS) -> None:
     """Start and rounds of two points and one seed, as the engine compiles them: two rounds at a time."""
     program = engine.Program(make, static, num_rounds=4)
     names = {name for method in ALGORITHMS.values() if method.make is make for name in parameters(method)[1]}
@@ -104,7 +105,7 @@ def lower_program(task: Task, make, static) -> None:
         rounds = engine.advance_part.__wrapped__
         return first, rounds(task, key, hypers, state, info, first_round, begin, end, program=program, stride=2)
 
-    lower(run, task, key, hypers, *3 * [jax.ShapeDtypeStruct((), jnp.int32)])
+    lower(run, task, key, hypers, *3 * [jax.ShapeDtypeStruct((), jnp.int32)], platforms=platforms)
 
 
 @cache
@@ -128,3 +129,31 @@ def test_every_sweep_lowers(name, monkeypatch):
         if program not in done():
             done().add(program)
             lower_program(task, make, static)
+
+
+# ---- Comparisons ----
+
+NETWORK = "digits_cnn"  # whose model is large enough that a CPU computes one user after the other
+FAST_BASELINES = ("DP-FedAvg", "Ditto", "PPSGD with own heads")
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        pytest.param(label, marks=[] if label in FAST_BASELINES else [pytest.mark.slow])
+        for label in PROBLEMS[NETWORK]().baselines or {}
+    ],
+)
+def test_every_baseline_of_a_network_lowers_here_and_elsewhere(label, monkeypatch):
+    """Users of a network with many parameters are computed in turn on a CPU, for several points at a time."""
+    problem = PROBLEMS[NETWORK]()
+    variant = (problem.baselines or {})[label]
+    with monkeypatch.context() as patch:
+        task = stand_in(problem.test, patch)
+    known, traced = parameters(variant.method)
+    given = (
+        dict.fromkeys(traced, 0.5) | dict(problem.defaults) | {"num_sampled": 4, "batch_size": 3, "planned_rounds": 4}
+    )
+    args = arguments(variant.method, {k: v for k, v in (given | dict(variant.args)).items() if k in known})
+    static = tuple(sorted((k, v) for k, v in args.items() if k not in traced))
+    lower_program(task, variant.method.make, static, ("cpu", "cuda"))
