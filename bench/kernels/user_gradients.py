@@ -49,7 +49,8 @@ def of_loss(loss: Callable, nothing_local: Tree, w: Tree, batch: Batch) -> UserG
     gradient, size = of_batch(loss), optax.tree.size(w)
 
     def of_user(models, examples, weight):
-        return gradient(*models, examples, weight)
+        w, theta = models
+        return gradient(w, theta, examples, weight)
 
     grads = over_clients(of_user, (w, nothing_local), batch.examples, batch.weight, size=size)
     return UserGradients(norms_of(grads), partial(weighted_sum, grads))
