@@ -38,8 +38,11 @@ def test_the_committed_scores_give_the_mean_ranks_and_gains_of_the_board():
         by = ["privacy_unit_compared", "neighbors_compared", "target_epsilon", "algorithm"]
         both = own.merge(found, on=by, suffixes=("", "_found"))
         assert len(both) == len(own) == len(found)
-        for name in ("score", "rank", "gain"):
+        for name in ("score", "gain"):
             np.testing.assert_allclose(both[name], both[f"{name}_found"], rtol=2e-5, atol=2e-6, err_msg=name)
+        for _, rows in both.groupby(by[:3]):  # scores are rounded in the file, which may tie methods, or part them
+            alike = np.isclose(rows["score"].to_numpy()[:, None], rows["score"].to_numpy(), rtol=2e-5).sum(axis=1)
+            assert (np.abs(rows["rank"] - rows["rank_found"]) < alike).all()
         assert list(both["best_baseline"].fillna("")) == list(both["best_baseline_found"].fillna(""))
 
 
