@@ -110,8 +110,6 @@ def run_sweep(
         InputError: for a value out of range, a results folder that cannot be used, or points on which two workers died;
             all other points have been run then.
     """
-    if most is not None and most < 1:
-        raise InputError(f"chunk is {most}: it must be at least 1")
     said = {"scale": scale, "out": out, "whole": whole, "data_files": data_files, "fresh": fresh}
     with nullcontext(pool) if pool else Pool() as workers:
         open_it = partial(opened, sweep, pool=workers, silent=shared_sizes, **said)
@@ -409,9 +407,11 @@ def run_all(upcoming: Sequence[Upcoming], pool: Pool, *, most: int | None = None
         most, shared_sizes: as for `run_sweep`.
 
     Raises:
-        InputError: the first one of a sweep that could not be opened, after which no further one is, or of runs that
+        InputError: for `most` below 1; else the first one of a sweep that could not be opened, after which no further one is, or of runs that
             were given up; all other runs of sweeps that were opened have been run then.
     """
+    if most is not None and most < 1:
+        raise InputError(f"chunk is {most}: it must be at least 1")
     todo, driver, refused = list(upcoming), _Driver(pool, most, shared_sizes), False
     with ExitStack() as everything:
         while True:
