@@ -407,8 +407,8 @@ def run_all(upcoming: Sequence[Upcoming], pool: Pool, *, most: int | None = None
         most, shared_sizes: as for `run_sweep`.
 
     Raises:
-        InputError: for `most` below 1; else the first one of a sweep that could not be opened, after which no further one is, or of runs that
-            were given up; all other runs of sweeps that were opened have been run then.
+        InputError: for `most` below 1; else the first one of a sweep that could not be opened, after which no further
+            one is, or of runs that were given up; all other runs of sweeps that were opened have been run then.
     """
     if most is not None and most < 1:
         raise InputError(f"chunk is {most}: it must be at least 1")
