@@ -345,19 +345,18 @@ class _Driver:
         """Return whether fewer blocks wait than there are workers."""
         return sum(len(one.queue.blocks) for one in self.running) < self.num_workers
 
-    def begin(self, upcoming: Upcoming, everything: ExitStack) -> None:
-        """Open a sweep. An error ends the command, after what is being worked on."""
-        stack = everything.enter_context(ExitStack())
+    def begin(self, upcoming: Upcoming, everything: ExitStack) -> bool:
+        """Open a sweep, and return whether further ones may follow: an error ends the command, after what is being
+        worked on."""
         try:
-            with stack:
-                sweep = upcoming.open(stack)
-                stack = everything.enter_context(stack.pop_all())
+            with ExitStack() as opening:
+                sweep = upcoming.open(opening)
+                if sweep is None:
+                    return True
+                stack = everything.enter_context(opening.pop_all())
         except InputError as error:
             self.errors.append(error)
-            return
-        if sweep is None:
-            stack.close()
-            return
+            return False
         beside = bool(self.running)
         queue = Queue(sweep.blocks, most=self.most, shared_sizes=self.shared_sizes)
         self.running.append(_Running(sweep, queue, stack))
@@ -371,6 +370,7 @@ class _Driver:
         with sweep.meter.lock:
             works = _works(sweep.blocks, command.programs, self.num_workers, self.most, self.shared_sizes)
             command.estimate.begin(works, sweep.names, beside=beside)
+        return True
 
     def submit(self) -> None:
         """Give units to workers that have none."""
@@ -412,21 +412,20 @@ def run_all(upcoming: Sequence[Upcoming], pool: Pool, *, most: int | None = None
     """
     if most is not None and most < 1:
         raise InputError(f"chunk is {most}: it must be at least 1")
-    todo, driver, refused = list(upcoming), _Driver(pool, most, shared_sizes), False
+    todo, driver = list(upcoming), _Driver(pool, most, shared_sizes)
     with ExitStack() as everything:
         while True:
             driver.end()
-            while todo and not refused and driver.wants_more():
+            while todo and driver.wants_more():
                 if {one.sweep.name for one in driver.running} & set(todo[0].after):
                     break
                 if len(upcoming) > 1:
                     pool.command.following = following(len(todo) - 1, "sweep")
-                known = len(driver.errors)
-                driver.begin(todo.pop(0), everything)
-                refused = len(driver.errors) > known
+                if not driver.begin(todo.pop(0), everything):
+                    todo.clear()
                 driver.end()
             if not driver.running:
-                if not todo or refused:
+                if not todo:
                     break
                 continue
             driver.submit()
