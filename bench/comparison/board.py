@@ -175,7 +175,12 @@ def read_board(folder: Path, plan: Plan) -> Earlier:
         InputError: where the board was run with another protocol, other data or other versions of its methods.
     """
     request = plan.request
-    if (theirs := read_protocol(folder)) != protocol_of(request):
+    if (theirs := read_protocol(folder)) != (ours := protocol_of(request)):
+        if theirs == ours._replace(further_seeds=theirs.further_seeds):
+            raise InputError(
+                f"{folder} is of an earlier version, whose best settings without noise have {theirs.further_seeds} "
+                f"further seeds and not {ours.further_seeds}: run `python -m bench board {folder.name}` to add them"
+            )
         raise InputError(f"{folder} was run with another protocol, {theirs}: leave those options out")
     for stage in (TUNING, TEST):
         if not part_files.parts_in(folder / stage):

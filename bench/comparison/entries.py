@@ -21,6 +21,7 @@ from bench.comparison.plan import LOCAL_STEPS
 from bench.comparison.problem import Problem
 from bench.comparison.protocol import PROTOCOL, Protocol, protocol_of, read_protocol
 from bench.comparison.result import Comparison, at_end
+from bench.comparison.search import FINALISTS
 from bench.comparison.stages import TEST, TUNING, with_spent
 from bench.errors import InputError, cannot_write, shown
 from bench.files import write_whole
@@ -193,6 +194,8 @@ def fault(
     most = tuning.groupby(["target_epsilon", "trial"])["setting"].nunique().max()
     if most > protocol.settings:
         return f"it tried {most} settings, but the others at most {protocol.settings}"
+    if what := _other_seeds(tuning, protocol):
+        return what
     if len(over := over_target(evaluations)):
         first = over.iloc[0]
         return f"it spent epsilon {spent(over).iloc[0]:.4g} at the target {first['target_epsilon']:g}"
@@ -200,6 +203,20 @@ def fault(
         less = evaluations[evaluations[TUNED] * SLACK < spent(evaluations)]
         if len(less := less[np.isfinite(less["target_epsilon"])]):
             return f"it has {TUNED} {less[TUNED].iloc[0]:.4g}, which is less than one run spends"
+    return ""
+
+
+def _other_seeds(tuning: pd.DataFrame, protocol: Protocol) -> str:
+    """Return where settings were run with more or fewer seeds than the protocol says, in words."""
+    runs = tuning.groupby(["target_epsilon", "trial", "setting"]).size()
+    for (epsilon, split), of_split in runs.groupby(level=[0, 1]):
+        again = min(FINALISTS, len(of_split)) if np.isinf(epsilon) and len(of_split) > 1 else 0
+        wanted = [1] * (len(of_split) - again) + [1 + protocol.further_seeds] * again
+        if sorted(of_split) != sorted(wanted):
+            return (
+                f"it has {of_split.sum()} tuning runs for the {len(of_split)} settings of split {split:g} at epsilon "
+                f"{epsilon:g}, but the protocol asks for {sum(wanted)}"
+            )
     return ""
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.comparison.request import BOARD, Request
+from bench.comparison.search import FURTHER_SEEDS
 from bench.errors import InputError
 from bench.files import read_regular, write_whole
 from bench.inputs.declared import check, kinds
@@ -24,6 +25,8 @@ class Protocol(NamedTuple):
     settings: the most settings tried for a method.
     rounds: of methods that do not set their own.
     delta, neighbors, unit: of the privacy statement.
+    further_seeds: with which the best settings without noise are run before one is chosen; 0 in files of earlier
+        versions, which have none.
     """
 
     task: str
@@ -34,6 +37,7 @@ class Protocol(NamedTuple):
     delta: float
     neighbors: str
     unit: str
+    further_seeds: int = 0
 
 
 def board_folder(board: str | os.PathLike, out: str | os.PathLike) -> Path:
@@ -53,18 +57,22 @@ def protocol_of(request: Request) -> Protocol:
         delta=delta,
         neighbors=neighbors,
         unit=unit,
+        further_seeds=FURTHER_SEEDS,
     )
 
 
 def write_protocol(request: Request) -> None:
     """Write the protocol of a comparison, before anything is run.
 
+    Runs of the same protocol with fewer further seeds are kept, since those that are missing are added.
+
     Raises:
         InputError: where the folder has results of another protocol.
     """
     path, ours = request.folder / PROTOCOL, protocol_of(request)
-    if not request.fresh and path.exists() and (theirs := read_protocol(request.folder)) != ours:
-        differ = [name for name in Protocol._fields if getattr(theirs, name) != getattr(ours, name)]
+    theirs = read_protocol(request.folder) if path.exists() and not request.fresh else ours
+    differ = [name for name in Protocol._fields if getattr(theirs, name) != getattr(ours, name)]
+    if differ and not (differ == ["further_seeds"] and theirs.further_seeds < ours.further_seeds):
         raise InputError(
             f"{request.folder} was run with {', '.join(f'{name} {getattr(theirs, name)}' for name in differ)}: ask for "
             "the same, give --fresh, or choose another --out"
@@ -92,6 +100,8 @@ def read_protocol(folder: Path) -> Protocol:
         for name in ("seeds", "settings", "rounds"):
             if getattr(found, name) < 1:
                 raise ValueError(f"{name} is {getattr(found, name)}")
+        if found.further_seeds < 0:
+            raise ValueError(f"further_seeds is {found.further_seeds}")
         return found
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(

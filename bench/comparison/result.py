@@ -19,7 +19,8 @@ class Tuning(NamedTuple):
     """The tuning runs of a comparison.
 
     runs: one row per method, epsilon, setting and split: the final evaluation on held-out data; "look" is 0 for
-        settings from the whole space, and then counts the refinements near the best.
+        settings from the whole space, then counts the refinements near the best, and is one more for the runs of the
+        best settings without noise with further seeds.
     settings: name in the legend -> list of settings; a setting's number is its index.
     """
 

@@ -2,7 +2,8 @@
 
 The first settings follow a Halton sequence, which covers the space more evenly than random points, and each single
 argument as evenly as a grid with as many values. Later settings lie in shrinking boxes around the best one so far. A
-box may extend beyond the initial interval, so the search continues outward where the best value lies at an end.
+box may extend beyond the initial interval, so the search continues outward where the best value lies at an end. Without
+noise the best settings are run with further seeds at the end (`bench.comparison.stages`).
 """
 
 import itertools
@@ -23,6 +24,8 @@ Setting = dict[str, Any]  # argument -> value
 
 FEWEST = 8  # with at least this many settings, some are kept for later
 CLOSER = (0.25, 0.125)  # half the width of the box around the best setting, in units of the initial interval
+FINALISTS = 3  # settings that are run with further seeds without noise
+FURTHER_SEEDS = 2  # of each of them
 PATIENCE = 50  # draws per requested setting, since draws from lists repeat
 
 

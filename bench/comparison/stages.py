@@ -1,8 +1,13 @@
-"""The two stages of a comparison: tune every method on held-out data, then rerun and test the best settings."""
+"""The two stages of a comparison: tune every method on held-out data, then rerun and test the best settings.
+
+Without noise the best step sizes lie at the edge of what converges: the best setting of one tuning run may diverge with
+the next seed. There the best settings are therefore tuned with further seeds of the same split, and the best mean is
+chosen. With noise, larger steps cost accuracy long before they diverge, and one run decides.
+"""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import jax
@@ -16,7 +21,7 @@ from bench.comparison.plan import Candidate, Plan
 from bench.comparison.report.convergence import rounds_between
 from bench.comparison.request import BOARD, TUNING_SEEDS, Request
 from bench.comparison.result import Comparison, Tuning, at_end
-from bench.comparison.search import CLOSER, Setting, near, portions, size
+from bench.comparison.search import CLOSER, FINALISTS, FURTHER_SEEDS, Setting, near, portions, size
 from bench.comparison.statements import calibrated, releases_of
 from bench.data.task import Task
 from bench.errors import InputError
@@ -46,8 +51,10 @@ def run_plan(plan: Plan, pool: Pool | None = None) -> Comparison:
     problem, tuning = plan.request.problem, tune(plan, pool)
     chosen = choose(tuning.runs, metric=problem.tuned_by, best=problem.best)
     comparison = Comparison(plan, tuning, test(plan, tuning, chosen, pool))
-    for folder in [*sorted(plan.request.folder.glob(f"{TUNING}*/")), plan.request.folder / TEST]:
+    for folder in sorted(plan.request.folder.glob(f"{TUNING}*/")):
         compact(folder)
+    # A board keeps one test run of each split: those of settings that are no longer chosen are left out.
+    compact(plan.request.folder / TEST, chosen if plan.request.scale == BOARD else None)
     return comparison
 
 
@@ -70,14 +77,21 @@ def _later(plan: Plan, task: Task, settings: Mapping[str, Sequence[Setting]]) ->
     request, later = plan.request, {}
     task_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(task))
     stages = {f"{TUNING}_{look}": number for look, number in enumerate(portions(request.num_settings)[1], start=1)}
-    for stage, split in product([*stages, TEST], range(request.num_splits)):
+    again = _stage_again(request)
+    for stage, split in product([*stages, again, TEST], range(request.num_splits)):
         works = []
         for label, candidate in plan.candidates.items():
-            if stage != TEST and size(candidate.space) <= request.num_settings:
+            if stage in stages and size(candidate.space) <= request.num_settings:
                 continue  # all combinations are tried in the first stage
             method = candidate.method
             whole = arguments(method, {**candidate.args, **settings[label][0], method.noise: 1.0})
-            units = len(candidate.epsilons) * stages.get(stage, 1) * candidate.num_rounds(task, whole)
+            if stage == again:
+                runs = (math.inf in candidate.epsilons) * min(FINALISTS, len(settings[label])) * FURTHER_SEEDS
+            else:
+                runs = len(candidate.epsilons) * stages.get(stage, 1)
+            if not runs:
+                continue
+            units = runs * candidate.num_rounds(task, whole)
             works.append(Work((request.problem.name, label), units, guess_s(units, task_bytes), int(split == 0)))
         later[f"{request.name}/{stage}", split] = works
     return later
@@ -87,7 +101,8 @@ def tune(plan: Plan, pool: Pool | None = None) -> Tuning:
     """Search for the best setting of every method at every epsilon and split, on the held-out data of that split.
 
     All splits and epsilons share the first settings. Later settings lie near the best one of the same split and
-    epsilon, since the held-out data of another split may be in this split's test data.
+    epsilon, since the held-out data of another split may be in this split's test data. Without noise the best settings
+    are run with further seeds.
     """
     request, make = plan.request, plan.request.problem.tuning_tasks()
     settings = {label: list(candidate.settings) for label, candidate in plan.candidates.items()}
@@ -109,8 +124,13 @@ def tune(plan: Plan, pool: Pool | None = None) -> Tuning:
         wanted = _nearer(plan, runs, settings, width, number)
         if wanted.empty:
             break
-        rows = _run_wanted(plan, f"{TUNING}_{look}", make, [task], settings, wanted, TUNING_SEEDS, pool)
+        rows = _run_wanted(plan, f"{TUNING}_{look}", make, [task], settings, wanted, [TUNING_SEEDS], pool)
         runs = pd.concat([runs, at_end(rows).assign(look=look)], ignore_index=True)
+    wanted = _finalists(runs, metric=request.problem.tuned_by, best=request.problem.best)
+    if len(wanted):
+        seeds = [(2 + number) * TUNING_SEEDS for number in range(FURTHER_SEEDS)]
+        rows = _run_wanted(plan, _stage_again(request), make, [task], settings, wanted, seeds, pool)
+        runs = pd.concat([runs, at_end(rows).assign(look=len(later) + 1)], ignore_index=True)
     return Tuning(runs.reset_index(drop=True), settings)
 
 
@@ -132,10 +152,35 @@ def _nearer(
     return pd.DataFrame(rows, columns=KEYS)
 
 
+def _stage_again(request: Request) -> str:
+    """Return the folder of the runs with further seeds, which follows those of the refinements."""
+    return f"{TUNING}_{len(portions(request.num_settings)[1]) + 1}"
+
+
+def _finalists(tuning: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:
+    """Return the best settings without noise of each method and split that has several, as rows of `KEYS`."""
+    ranked = _ranked(tuning[np.isinf(tuning["target_epsilon"])], metric=metric, best=best)
+    places = ranked.groupby(KEYS[:-1])
+    return ranked[(places.cumcount() < FINALISTS) & (places["setting"].transform("size") > 1)][KEYS].reset_index(
+        drop=True
+    )
+
+
+def _ranked(tuning: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:
+    """Return one row of `KEYS` per method, epsilon, split and setting, the best mean over seeds first; only settings
+    with as many seeds as any of the same method, epsilon and split. Diverged runs come last, ties by setting."""
+    sign = 1.0 if best == "min" else -1.0
+    score = (sign * tuning[metric].astype(float)).replace(-np.inf, np.nan).fillna(np.inf)
+    means = tuning[KEYS].assign(score=score).groupby(KEYS)["score"].agg(["mean", "size"]).reset_index()
+    most = means.groupby(KEYS[:-1])["size"].transform("max")
+    return means[means["size"] == most].sort_values(["mean", "setting"], kind="stable", ignore_index=True)
+
+
 def choose(tuning: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:
     """Return the best setting of each method at each epsilon and split, by the held-out data of that split.
 
-    A diverged run is chosen only if all runs diverged. Ties go to the first setting.
+    Where settings were run with further seeds, the best mean over seeds among these. A diverged run is chosen only if
+    all runs diverged. Ties go to the first setting.
 
     Args:
         tuning: from `tune`.
@@ -145,10 +190,8 @@ def choose(tuning: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:
     Returns:
         One row per choice: algorithm, target_epsilon, trial, setting.
     """
-    sign = 1.0 if best == "min" else -1.0
-    score = (sign * tuning[metric].astype(float)).replace(-np.inf, np.nan).fillna(np.inf)
-    ordered = tuning.assign(score=score).sort_values(["score", "setting"], kind="stable")
-    return ordered.drop_duplicates(KEYS[:-1])[KEYS].sort_values(KEYS, ignore_index=True)
+    ranked = _ranked(tuning, metric=metric, best=best)
+    return ranked.drop_duplicates(KEYS[:-1])[KEYS].sort_values(KEYS, ignore_index=True)
 
 
 def test(plan: Plan, tuning: Tuning, chosen: pd.DataFrame, pool: Pool | None) -> pd.DataFrame:
@@ -171,7 +214,7 @@ def test(plan: Plan, tuning: Tuning, chosen: pd.DataFrame, pool: Pool | None) ->
     if tasks[0].peers is not None:
         tasks += [make(split) for split in range(1, request.num_splits)]
     tried = max(tuning.num_settings.values())
-    rows = with_spent(_run_wanted(plan, TEST, make, tasks, tuning.settings, chosen, 0, pool, num_settings=tried))
+    rows = with_spent(_run_wanted(plan, TEST, make, tasks, tuning.settings, chosen, [0], pool, num_settings=tried))
     if len(over := over_target(rows)):
         first = over.iloc[0]
         raise InputError(
@@ -188,7 +231,7 @@ def _run_wanted(
     tasks: Sequence[Task],
     settings: Mapping[str, Sequence[Setting]],
     wanted: pd.DataFrame,
-    first_seed: int,
+    first_seeds: Sequence[int],
     pool: Pool | None,
     *,
     num_settings: int = 0,
@@ -201,7 +244,7 @@ def _run_wanted(
         tasks: those for which the noise must suffice.
         settings: name in the legend -> list of settings; a setting's number is its index.
         wanted: rows of `KEYS`.
-        first_seed: seed of the first split.
+        first_seeds: seeds of the first split; each further split has the next ones.
         num_settings: number of settings tried for each method, for test runs, which are also evaluated on the way where
             the request says so; 0 for tuning runs, which are evaluated at the end and have no cost columns.
 
@@ -215,7 +258,8 @@ def _run_wanted(
         points[label] = _points(plan.candidates[label], tasks, settings[label], pairs, num_settings=num_settings)
     splits = range(request.num_splits)
     every = rounds_between if num_settings and request.on_the_way else None
-    whole = _sweep(plan, stage, make, points, [(split, first_seed + split) for split in splits], every)
+    pairs = [[(split, first + split) for first in first_seeds] for split in splits]
+    whole = _sweep(plan, stage, make, points, list(chain.from_iterable(pairs)), every)
     for split in splits:
         of_split = wanted[wanted["trial"] == split]
         part = {
@@ -223,7 +267,7 @@ def _run_wanted(
             for label, rows in points.items()
         }
         part = {label: rows for label, rows in part.items() if len(rows)}
-        sweep = _sweep(plan, stage, make, part, [(split, first_seed + split)], every)
+        sweep = _sweep(plan, stage, make, part, pairs[split], every)
         run_sweep(
             sweep,
             whole=whole,

@@ -224,19 +224,31 @@ def _into(
         return Merged(folder, added, twice, len(seen), len(parts_in(folder)), len(here))
 
 
-def compact(folder: Path) -> None:
+def compact(folder: Path, wanted: pd.DataFrame | None = None) -> None:
     """Join the parts of a folder into few, at one moment; nothing else changes.
+
+    Args:
+        folder: of parts.
+        wanted: where given, runs are left out whose values in its columns are those of none of its rows.
 
     Raises:
         InputError: where a part is damaged, or they cannot be written; what was there stays.
     """
-    if len(parts_in(folder)) < 2:
+    if len(parts_in(folder)) < (2 if wanted is None else 1):
         return
     with Store(folder) as store:
         tables = [read_part(path) for path in parts_in(folder)]
-        parts = _joined(tables)
-        if len(parts) < len(tables):
+        kept = tables if wanted is None else [_matching(table, wanted) for table in tables]
+        parts = _joined([table for table in kept if len(table)])
+        if len(parts) < len(tables) or sum(map(len, parts)) < sum(map(len, tables)):
             store.replace(parts)
+
+
+def _matching(table: pa.Table, wanted: pd.DataFrame) -> pa.Table:
+    """Return the rows whose values in the columns of `wanted` are those of one of its rows."""
+    values = table.select(list(wanted)).to_pandas().astype(wanted.dtypes.to_dict())
+    kept = pd.MultiIndex.from_frame(values).isin(pd.MultiIndex.from_frame(wanted))
+    return table if kept.all() else table.filter(pa.array(kept))
 
 
 def _table(path: Path) -> pa.Table | None:

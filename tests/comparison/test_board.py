@@ -170,7 +170,7 @@ def test_a_method_that_its_audit_refutes_is_no_entry(out, tmp_path):
 
 def test_what_every_method_got_is_written_down(out):
     protocol = protocols.read_protocol(out / "board" / "tiny")
-    assert protocol == protocols.Protocol("tiny", [1.0, 4.0], 2, 8, 5, 1e-4, "add-or-remove one", "user")
+    assert protocol == protocols.Protocol("tiny", [1.0, 4.0], 2, 8, 5, 1e-4, "add-or-remove one", "user", 2)
 
 
 @pytest.mark.parametrize(
@@ -193,6 +193,28 @@ def test_results_by_another_protocol_are_never_mixed_in(out):
         board("tiny", out=out, **SMALL | {"seeds": 3})
     with pytest.raises(InputError, match="no task of the board is called 'nosuch'"):
         board("nosuch", out=out)
+
+
+def test_a_board_without_further_seeds_is_refused_and_completed(out, tmp_path, monkeypatch):
+    """The board of an earlier version: its runs are kept, and the test runs of other choices are left out."""
+    folder = shutil.copytree(out / "board" / "tiny", tmp_path / "board" / "tiny")
+    whole = {stage: part_files.read(folder / stage) for stage in ("tuning", "test")}
+    shutil.rmtree(folder / "tuning_3")
+    said = json.loads((folder / "protocol.json").read_text())
+    (folder / "protocol.json").write_text(json.dumps({name: said[name] for name in said if name != "further_seeds"}))
+    other = whole["test"][np.isinf(whole["test"]["target_epsilon"])]
+    other = other.assign(setting=other["setting"] + 1, point=other["point"] + "0")
+    crafted.rows(lambda found: pd.concat([found, other]))(folder)
+    with pytest.raises(InputError, match=r"earlier version.*have 0 further seeds and not 2: run .*board tiny` to add"):
+        compare(renamed(ALGORITHMS["ppsgd"]), task="tiny", board=tmp_path / "board", fixed=FIXED, out=tmp_path)
+    monkeypatch.setitem(boards.ROUNDS, "tiny", 5)
+    board("tiny", out=tmp_path, workers=1, **SMALL)
+    assert protocols.read_protocol(folder) == protocols.read_protocol(out / "board" / "tiny")
+    keys = [*KEYS, "seed", "rounds"]
+    for stage, rows in whole.items():
+        now = part_files.read(folder / stage).sort_values(keys, ignore_index=True)
+        pd.testing.assert_frame_equal(now[keys], rows.sort_values(keys, ignore_index=True)[keys])
+    assert not set(whole["tuning"]["date"]) - set(part_files.read(folder / "tuning")["date"])
 
 
 @pytest.mark.parametrize(

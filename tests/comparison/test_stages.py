@@ -25,7 +25,7 @@ from bench.store import part_files
 def test_tuning_and_test_share_neither_metric_nor_randomness(twin):
     assert "excess_risk" not in twin.tuning.runs
     assert "validation_loss" not in twin.runs
-    assert set(twin.tuning.runs["seed"]) == {1000, 1001}
+    assert set(twin.tuning.runs["seed"]) == {1000, 1001, 2000, 2001, 3000, 3001}
     assert set(twin.runs["seed"]) == {0, 1}
 
 
@@ -63,14 +63,28 @@ def test_each_split_takes_the_setting_that_its_own_held_out_data_like_best(twin)
     keys = ["algorithm", "target_epsilon", "trial"]
     for key, tried in twin.tuning.runs.groupby(keys):
         mine = twin.runs[(twin.runs[keys] == pd.Series(key, keys)).all(axis=1)]
-        assert mine["setting"].tolist() == [tried.loc[tried["validation_loss"].idxmin(), "setting"]]
+        runs = tried.groupby("setting")["validation_loss"].agg(["mean", "size"])
+        finalists = runs[runs["size"] == (3 if np.isinf(key[1]) else 1)]
+        assert mine["setting"].tolist() == [finalists["mean"].idxmin()]
+
+
+def test_without_noise_the_best_settings_are_run_with_further_seeds_of_their_own_split(twin):
+    for (_, epsilon, trial), tried in twin.tuning.runs.groupby(["algorithm", "target_epsilon", "trial"]):
+        first = tried[tried["seed"] == 1000 + trial]
+        again = tried[tried["seed"] != 1000 + trial]
+        assert len(again) == (6 if np.isinf(epsilon) else 0)
+        for _, with_seed in again.groupby("seed"):
+            best = first.nsmallest(3, "validation_loss")
+            assert set(with_seed["setting"]) == set(best["setting"])
+        assert set(again["seed"]) <= {2000 + trial, 3000 + trial}
 
 
 def test_closer_looks_lie_near_the_best_of_their_own_split_and_are_as_many_for_all(twin):
     keys = ["algorithm", "target_epsilon", "trial"]
     for (label, epsilon, _), tried in twin.tuning.runs.groupby(keys):
         looks = {0: 1} if epsilon == 0 and len(tried) == 1 else {0: 4, 1: 2, 2: 2}
-        assert tried["look"].value_counts().to_dict() == looks
+        assert tried["look"].value_counts().to_dict() == looks | ({3: 6} if np.isinf(epsilon) else {})
+        tried = tried[tried["look"] < 3]
         for look in tried.loc[tried["look"] > 0, "look"].unique():
             before = tried[tried["look"] < look]
             best = before.loc[before["validation_loss"].idxmin()]
@@ -92,6 +106,14 @@ def test_a_diverged_setting_is_chosen_only_where_all_are():
     )
     chosen = stages.choose(tuning, metric="validation_loss", best="min")
     assert chosen["setting"].tolist() == [1, 0]
+
+
+def test_the_best_mean_over_seeds_is_chosen_and_not_the_best_run():
+    """Setting 0 is best with one seed and diverges with the next; setting 3 was not run again."""
+    scores = {0: [0.9, 0.2, 0.9], 1: [0.8, 0.85, 0.8], 2: [0.7, np.nan, 0.95], 3: [0.79]}
+    rows = [("a", np.inf, 0, setting, score) for setting, runs in scores.items() for score in runs]
+    tuning = pd.DataFrame(rows, columns=["algorithm", "target_epsilon", "trial", "setting", "validation_accuracy"])
+    assert stages.choose(tuning, metric="validation_accuracy", best="max")["setting"].tolist() == [1]
 
 
 def test_a_method_that_is_a_built_in_one_under_another_name_gains_nothing(twin):

@@ -50,7 +50,7 @@ def curves(tuning: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:
     """Return the expected held-out score of the best setting against the number of settings tried.
 
     Args:
-        tuning: runs of `bench.comparison.result.Tuning`.
+        tuning: runs of `bench.comparison.result.Tuning`; those of a setting with further seeds are left out.
         metric: the column by which settings are chosen.
         best: "max" or "min".
 
@@ -59,6 +59,7 @@ def curves(tuning: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:
         the kind of "mean"; "looks" is the number of refinements near the best setting that the budget includes.
     """
     rows = []
+    tuning = tuning.sort_values("look", kind="stable").drop_duplicates([*KEYS, "trial", "setting"])
     for (label, epsilon, trial), tried in tuning.groupby([*KEYS, "trial"]):
         first = tried.loc[tried["look"] == 0, metric]
         of_split = {"algorithm": label, "target_epsilon": epsilon, "trial": trial}

@@ -48,6 +48,12 @@ def test_closer_looks_have_a_point_at_the_end():
     assert (good["repetitions"] == 3).all()
 
 
+def test_further_seeds_of_a_setting_are_no_further_settings():
+    again = tuning().query("setting == 3").assign(look=2, score=2.0)
+    found = curves(pd.concat([again, tuning()]), metric="score", best="max")
+    pd.testing.assert_frame_equal(found, curves(tuning(), metric="score", best="max"))
+
+
 def test_from_which_budget_on_a_method_is_better():
     found = curves(tuning(), metric="score", best="max")
     of = {"metric": "score", "best": "max"}

@@ -114,6 +114,11 @@ def _more_settings(found: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(later)
 
 
+def _more_seeds(found: pd.DataFrame) -> pd.DataFrame:
+    noisy = found[np.isfinite(found["target_epsilon"]) & (found["setting"] == 0)]
+    return pd.concat([found, noisy.assign(seed=noisy["seed"] + 5000, point="another")])
+
+
 def _with_more_columns(entry: Path) -> None:
     for name in ("gain", "rank", "=cmd", "better"):
         column(name, "x", BOTH)(entry)
@@ -173,6 +178,8 @@ WRONG: dict[str, Callable[[Path], None]] = {  # what is wrong with an entry -> h
     "rounds": rows(lambda found: found.assign(rounds=2 * found["rounds"], num_rounds=2 * found["num_rounds"]), BOTH),
     "unfinished runs": rows(lambda found: found[found["rounds"] < found["num_rounds"]]),
     "settings": rows(_more_settings, ("tuning",)),
+    "no further seeds": rows(lambda found: found[found["seed"] < 2000], ("tuning",)),
+    "further seeds with noise": rows(_more_seeds, ("tuning",)),
     "checksum": column("checksum", "0123456789abcdef"),
     "costs that are text": column("gradients", "few"),
     "cheap tuning": private("tuned_epsilon", 1e-3),
