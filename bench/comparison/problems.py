@@ -246,7 +246,7 @@ def _networks(name: str, module: nn.Module, steps: str, **facts: Any) -> Problem
 def _cifar_users(name: str, classes: str) -> Problem:
     return _users_alike(
         name,
-        "log:0.01:3",
+        "log:0.01:30",
         test_ratio=cifar.NUM_TEST / (cifar.SIZE - cifar.NUM_TEST - cifar.NUM_VALIDATION),
         data=f"CIFAR-10, {cifar.NUM_USERS} users with {cifar.SIZE} pictures each, {classes}",
         held_out=f"{cifar.NUM_VALIDATION} of every user's pictures",
@@ -332,7 +332,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     **{name: partial(_shakespeare, name, model) for name, model in SHAKESPEARE.items()},
     "insteval": lambda: _users_alike(
         "insteval",
-        "log:0.003:0.3",
+        "log:0.003:3",
         test_ratio=TEST / (1 - TEST - VALIDATION),
         data="ratings of lectures, one student per user",
         held_out="a tenth of every student's ratings",
