@@ -164,10 +164,11 @@ def of_schools() -> dict[str, Variant]:
 
 
 def of_networks() -> dict[str, Variant]:
-    """DP-SGD at every client: with averaging after every epoch and once at the end, with other servers and local
-    objectives, with a model for each client; and each client alone, with and without privacy."""
-    names = ("fedavg", "fedopt", "fedprox", "fedadamw", "mrmtl")
-    method, server, prox, adamw, own = (ALGORITHMS[f"dpsgd_{name}"] for name in names)
+    """DP-SGD at every client: with averaging after every epoch and once at the end, clipping by layer, with other
+    servers, local objectives and control variates, with a model for each client; and each client alone, with and
+    without privacy."""
+    names = ("fedavg", "fedopt", "fedprox", "fedadamw", "scaffold", "mrmtl")
+    method, server, prox, adamw, scaffold, own = (ALGORITHMS[f"dpsgd_{name}"] for name in names)
     momentum = {name: server.space[name] for name in ("server_step_size", "beta1")}
 
     def all_epochs(task: Task, args: Mapping[str, Any]) -> int:
@@ -185,6 +186,8 @@ def of_networks() -> dict[str, Variant]:
                 "DP-SGD + FedAdam": Variant(server, {"optimiser": "adam"}, server.space),
                 "DP-SGD + FedProx": Variant(prox, {}, prox.space),
                 "DP-FedAdamW": Variant(adamw, {}, adamw.space),
+                "DP-SCAFFOLD": Variant(scaffold, {"num_epochs": 4.0}, {}),
+                "DP-SGD + FedAvg (by layer)": Variant(method, {"num_epochs": 1.0, "clipping": "per_layer"}, {}),
                 "MR-MTL": Variant(own, {}, own.space),
                 "Private local learning": Variant(own, {"regularization": 0.0}, {}),
             }.items()

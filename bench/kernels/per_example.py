@@ -9,8 +9,12 @@ of each example's loss in its outputs. Both the norm of an example's gradient an
     elementwise:  G = a * d
 
 Convolutions are computed as products of patches with the kernel, see `patches`.
+
+An example's gradient is clipped as a whole, or layer by layer: the part of each of L layers to C / sqrt(L), so that the
+whole has length C at most, which is what the noise is scaled for.
 """
 
+import math
 from functools import partial
 from typing import cast
 
@@ -67,10 +71,13 @@ def clipped_gradient_sum(
     labels: Int[Array, " example"],
     weight: Float[Array, " example"],
     clip_norm: float | Float[Array, ""],
+    *,
+    per_layer: bool = False,
 ) -> tuple[Tree, Float[Array, " example"], Float[Array, "example class"]]:
     """Compute sum_j weight_j clip(grad_j, C) of the cross-entropy of a network.
 
-    Adding or removing one example of weight 1 moves the sum by at most C, in L2 over all parameters together.
+    Adding or removing one example of weight 1 moves the sum by at most C, in L2 over all parameters together, whether
+    gradients are clipped as a whole or by layer.
 
     Args:
         network: its parameters are all in nn.Conv, nn.Dense and Affine layers, each called once.
@@ -79,9 +86,12 @@ def clipped_gradient_sum(
         labels: of the inputs.
         weight: 0 for padding.
         clip_norm: C > 0; inf does not clip.
+        per_layer: whether each of the L layers is clipped by itself, to C / sqrt(L). A layer is a module with
+            parameters: a kernel and its bias are clipped together.
 
     Returns:
-        The sum, a pytree as params; the norms before clipping; the logits.
+        The sum, a pytree as params; the norms before clipping, above C where something is clipped: with `per_layer`,
+        sqrt(L) times the norm of the longest layer; the logits.
 
     Raises:
         TypeError: for a network with parameters elsewhere.
@@ -96,13 +106,17 @@ def clipped_gradient_sum(
     layers, _ = jax.eval_shape(lambda: forward(None)[1])
     probes = {path: jnp.zeros(outputs.shape, outputs.dtype) for path, (_, outputs) in layers.items()}
     slopes, (layers, logits) = jax.grad(forward, has_aux=True)(probes)
-    squares, sums = jnp.zeros(labels.shape), {}
+    squares, sums = {}, {}
     for path, rule in rules.items():
-        square, sums[path] = rule(layers[path][0], slopes[path])
-        squares = squares + square
-    norms = jnp.sqrt(squares)
-    scale = weight * clip_factor(norms, clip_norm)
-    return _nested(params, {path: weighted_sum(scale) for path, weighted_sum in sums.items()}), norms, logits
+        squares[path], sums[path] = rule(layers[path][0], slopes[path])
+    if per_layer:
+        lengths = {path: math.sqrt(len(rules)) * jnp.sqrt(square) for path, square in squares.items()}
+        norms = jnp.max(jnp.stack(list(lengths.values())), axis=0)
+    else:
+        norms = jnp.sqrt(sum(squares.values(), jnp.zeros(labels.shape)))
+        lengths = dict.fromkeys(rules, norms)
+    scales = {path: weight * clip_factor(length, clip_norm) for path, length in lengths.items()}
+    return _nested(params, {path: add(scales[path]) for path, add in sums.items()}), norms, logits
 
 
 def clipped_gradient_of_rows(
@@ -112,13 +126,15 @@ def clipped_gradient_of_rows(
     rows: Int[Array, " place"],
     count: int | Int[Array, ""],
     clip_norm: float | Float[Array, ""],
+    *,
+    per_layer: bool = False,
 ) -> tuple[Tree, Float[Array, ""], Float[Array, ""]]:
     """Compute `clipped_gradient_sum` over the first `count` of some rows of a pool, a micro-batch at a time.
 
     Memory grows with the micro-batch, time with `count` and not with the length of `rows`.
 
     Args:
-        network, params, clip_norm: as for `clipped_gradient_sum`.
+        network, params, clip_norm, per_layer: as for `clipped_gradient_sum`.
         pool: (inputs, labels).
         rows: of the pool; places from `count` on are ignored.
         count: number of examples.
@@ -130,11 +146,11 @@ def clipped_gradient_of_rows(
     one = jax.ShapeDtypeStruct((1, *pool[0].shape[1:]), jnp.float32)
     layers = jax.eval_shape(lambda x: _tapped(network, params, x, None, {})[1], one)
     sizes = micro_batch(max(x.size for x, _ in layers.values())), ACCELERATOR_BATCH
-    cpu, accelerator = (partial(_in_batches_of, min(size, rows.shape[0]), network) for size in sizes)
+    cpu, accelerator = (partial(_in_batches_of, min(size, rows.shape[0]), network, per_layer) for size in sizes)
     return by_platform(cpu, accelerator, params, pool, rows, count, clip_norm)
 
 
-def _in_batches_of(size: int, network: nn.Module, params, pool, rows, count, clip_norm):
+def _in_batches_of(size: int, network: nn.Module, per_layer: bool, params, pool, rows, count, clip_norm):
     """Compute `clipped_gradient_of_rows` with `size` examples at a time."""
     padded = jnp.pad(rows, (0, -rows.shape[0] % size))
 
@@ -143,7 +159,8 @@ def _in_batches_of(size: int, network: nn.Module, params, pool, rows, count, cli
         chosen = jax.lax.dynamic_slice_in_dim(padded, at * size, size)
         inputs, labels = (leaf[chosen] for leaf in pool)
         weight = (place < count).astype(jnp.float32)
-        part, norms, logits = clipped_gradient_sum(network, params, inputs, labels, weight, clip_norm)
+        given = (network, params, inputs, labels, weight, clip_norm)
+        part, norms, logits = clipped_gradient_sum(*given, per_layer=per_layer)
         clipped = jnp.sum(jnp.where(norms > clip_norm, weight, 0.0))
         correct = jnp.sum(jnp.where(jnp.argmax(logits, -1) == labels, weight, 0.0))
         return jax.tree.map(jnp.add, totals, (part, clipped, correct))

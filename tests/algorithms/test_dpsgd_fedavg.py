@@ -53,11 +53,13 @@ def by_loops(
     pull=0.0,
     step=None,
     own=False,
+    variates=False,
+    clipping="flat",
 ):
     """The method with one client, one batch and one example at a time, and the same randomness.
 
     pull: towards the server's model. step: the server's, (w, mean) -> w; None takes the mean. own: whether clients keep
-    their models, which are then returned, and not the server's.
+    their models, which are then returned, and not the server's. variates: whether clients keep control variates.
     """
     size, steps = task.train.shape[1], math.ceil(task.train.shape[1] / batch_size)
     grad = jax.jit(jax.grad(lambda params, x, y: loss(params, None, (x, y))))
@@ -68,11 +70,16 @@ def by_loops(
     def times(a, factor):
         return jax.tree.map(lambda leaf: np.asarray(leaf) * np.float32(factor), a)
 
+    def squared(leaf):
+        return float(np.sum(np.square(leaf)))
+
     server = jax.tree.map(np.asarray, task.init_params)
     models = [server] * task.num_clients
+    of_clients, of_all, seen = [times(server, 0)] * task.num_clients, times(server, 0), []
     run = engine.run_key(0, 0)
     for epoch in range(total_epochs):
         if epoch % num_epochs == 0:
+            seen = [[] for _ in models]
             models = models if own else [server] * task.num_clients
             speeds = [times(server, 0)] * task.num_clients
         key = jax.random.fold_in(jax.random.fold_in(run, engine.ROUNDS), epoch)
@@ -92,17 +99,29 @@ def by_loops(
                 total = times(server, 0)
                 for row in rows:
                     one = grad(models[client], *(leaf[members[row]] for leaf in task.network.pool))
-                    length = math.sqrt(sum(float(np.sum(np.square(leaf))) for leaf in jax.tree.leaves(one)))
-                    total = add(total, times(one, min(1, clip_norm / length)))
+                    parts = one if clipping == "per_layer" else {"all": one}
+                    bound = clip_norm / math.sqrt(len(parts))
+                    kept = {
+                        name: times(part, min(1, bound / math.sqrt(sum(map(squared, jax.tree.leaves(part))))))
+                        for name, part in parts.items()
+                    }
+                    total = add(total, kept if clipping == "per_layer" else kept["all"])
                 if noise_multiplier:
                     mine = jax.tree.map(lambda leaf, client=client: leaf[client], noise)
                     total = add(total, times(mine, noise_multiplier * clip_norm))
                 towards = times(add(models[client], times(server, -1)), pull)
+                seen[client].append(times(total, 1 / divisor))
+                if variates:
+                    towards = add(towards, add(of_all, times(of_clients[client], -1)))
                 speeds[client] = add(times(speeds[client], momentum), add(times(total, 1 / divisor), towards))
                 models[client] = add(models[client], times(speeds[client], -step_size))
         if (epoch + 1) % num_epochs == 0:
             mean = jax.tree.map(lambda *leaves: np.mean(leaves, 0), *models)
             server = mean if step is None else step(server, mean)
+            means = [jax.tree.map(lambda *leaves: np.mean(leaves, 0), *ours) for ours in seen]
+            changes = [add(new, times(old, -1)) for new, old in zip(means, of_clients, strict=True)]
+            of_all = add(of_all, jax.tree.map(lambda *leaves: np.mean(leaves, 0), *changes))
+            of_clients = means
     return jax.tree.map(lambda *leaves: np.stack(leaves), *models) if own else server
 
 
@@ -205,14 +224,17 @@ ADAM = {"server_step_size": 0.05, "beta1": 0.5, "beta2": 0.9, "tau": 0.01}
         ("dpsgd_fedopt", ADAM | {"optimiser": "adam"}, lambda: {"step": adam_in_numpy(0.5, 0.9, 0.01, 0.05)}),
         ("dpsgd_fedprox", {"proximal": 0.8}, lambda: {"pull": 0.8}),
         ("dpsgd_mrmtl", {"regularization": 0.8}, lambda: {"pull": 0.8, "own": True}),
+        ("dpsgd_scaffold", {}, lambda: {"variates": True, "momentum": 0.0}),
+        ("dpsgd_fedavg", {"clipping": "per_layer"}, lambda: {"clipping": "per_layer"}),
     ],
 )
 def test_other_servers_and_local_objectives_equal_loops(name, args, plain, num_epochs):
     """Over four epochs, so that clients start from a model that the server has made, and from a pull that is not 0."""
     tiny, longer = task(MEMBERS), PRIVATE | {"total_epochs": 4, "num_epochs": num_epochs}
-    algorithm, states = train(tiny, ALGORITHMS[name], **longer, **args)
+    without = ("momentum",) if name == "dpsgd_scaffold" else ()
+    algorithm, states = train(tiny, ALGORITHMS[name], without=without, **longer, **args)
     got = algorithm.params(engine.State((), states[-1]))
-    want = by_loops(tiny, **SETTINGS | longer, **plain())
+    want = by_loops(tiny, **SETTINGS | longer | plain())
     for a, b in zip(jax.tree.leaves(getattr(got, "theta", got)), jax.tree.leaves(want), strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5)
 
@@ -229,6 +251,20 @@ def test_special_cases_are_fedavg(name, args):
     (one, [*_, a]), (_, [*_, b]) = train(tiny, **longer), train(tiny, ALGORITHMS[name], **longer, **args)
     for x, y in zip(*(jax.tree.leaves(one.params(engine.State((), s))) for s in (a, b)), strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6)
+
+
+def test_control_variates_cancel_in_the_mean_with_one_step_in_a_round_and_not_with_two():
+    tiny, once = task(MEMBERS), PRIVATE | {"total_epochs": 4, "batch_size": 12, "momentum": 0.0}
+    for num_epochs, same in ((1, True), (2, False)):
+        (_, [*_, a]), (_, [*_, b]) = (
+            train(tiny, ALGORITHMS[name], without=without, **once, num_epochs=num_epochs)
+            for name, without in (("dpsgd_fedavg", ()), ("dpsgd_scaffold", ("momentum",)))
+        )
+        x, y = (np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(s[0])]) for s in (a, b))
+        if same:
+            np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-5)
+        else:
+            assert np.abs(x - y).max() > 1e-4
 
 
 def test_without_a_pull_the_others_do_not_matter_and_with_one_they_do():
@@ -359,6 +395,7 @@ def test_without_noise_or_poisson_nothing_is_promised():
         ({"num_epochs": 3.0}, "num_epochs is 3, which does not divide total_epochs = 20"),
         ({"num_epochs": 2.5}, "num_epochs is 2.5"),
         ({"sampler": "fixed"}, "sampler"),
+        ({"clipping": "layer"}, "no clipping is called 'layer'"),
         ({"batch_size": 13}, "batch_size is 13, more than the 12 examples"),
         ({"sampler": "in_order"}, "fixed batches"),
         ({"clip_norm": math.inf}, "noise has no scale"),

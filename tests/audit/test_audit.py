@@ -17,7 +17,7 @@ QUICK = {"runs": 6000, "canaries": 0}
 NOT_PRIVATE = {"admm"}
 SILENT = {"local_learning", "local_models", "local_networks"}
 LIKE_FEDAVG = {"dp_fedblur", "dp_fedls", "dp_fedopt", "dp_fedprox", "dp_fedrep", "dp_fedsam"}  # the same release
-NETWORKS = {"dpsgd_fedadamw", "dpsgd_fedavg", "dpsgd_fedopt", "dpsgd_fedprox", "dpsgd_mrmtl"}  # the same release, too
+NETWORKS = {f"dpsgd_{name}" for name in ("fedadamw", "fedavg", "fedopt", "fedprox", "mrmtl", "scaffold")}  # likewise
 LAPLACE = {"coordinate_descent", "local_dp", "model_propagation"}
 SAMPLED = {
     "ppsgd",

@@ -277,6 +277,13 @@ TOYS: dict[str, Toy] = {
         saturated, AT_ONCE | {"beta1": 0.0, "server_step_size": 1.5}, 100, frequencies, read=probabilities
     ),
     "dpsgd_fedprox": Toy(saturated, AT_ONCE | {"proximal": 0.1}, 100, frequencies, read=probabilities),
+    "dpsgd_scaffold": Toy(
+        saturated,
+        {name: value for name, value in AT_ONCE.items() if name != "momentum"},
+        100,
+        frequencies,
+        read=probabilities,
+    ),
     "dpsgd_mrmtl": Toy(own_groups, AT_ONCE | {"regularization": 0.0}, 100, frequencies, read=own_probabilities),
     "fine_tuning": Toy(  # so many own steps find everybody's own model
         least_squares,

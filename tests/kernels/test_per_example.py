@@ -1,5 +1,6 @@
 """Fast clipping of flax networks equals the gradients formed one by one, and keeps what it promises."""
 
+import math
 from functools import partial
 
 import flax.linen as nn
@@ -35,12 +36,32 @@ def one_by_one(params, inputs, labels, weight, clip_norm, network=TINY):
 
 
 fast = jax.jit(partial(clipped_gradient_sum, TINY))
+by_layer = jax.jit(partial(clipped_gradient_sum, TINY, per_layer=True))
 of_rows = jax.jit(partial(clipped_gradient_of_rows, TINY))
 
 
 def assert_close(a, b, rtol=2e-5):
     for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
         np.testing.assert_allclose(x, y, rtol=rtol, atol=1e-6)
+
+
+@pytest.mark.parametrize("clip_norm", [0.3, 1.5, np.inf])
+def test_clipping_by_layer_equals_the_layers_clipped_one_by_one(tiny, clip_norm):
+    params, inputs, labels = tiny
+    weight = jnp.asarray(np.random.default_rng(2).integers(0, 2, len(labels)), jnp.float32)
+    got, norms, _ = by_layer(params, inputs, labels, weight, clip_norm)
+    of_each = jax.jit(
+        lambda params, x, y: jax.grad(lambda p: cross_entropy(TINY.apply({"params": p}, x[None]), y[None])[0])(params)
+    )
+    want = jax.tree.map(np.zeros_like, params)
+    for x, y, counts, norm in zip(inputs, labels, weight, norms, strict=True):
+        layers = of_each(params, x, y)
+        lengths = {name: float(optax.tree.norm(layer)) for name, layer in layers.items()}
+        np.testing.assert_allclose(norm, math.sqrt(len(layers)) * max(lengths.values()), rtol=2e-5)
+        for name, layer in layers.items():
+            factor = float(counts) * min(1, clip_norm / math.sqrt(len(layers)) / lengths[name])
+            want[name] = jax.tree.map(lambda a, b, factor=factor: a + factor * b, want[name], layer)
+    assert_close(got, want)
 
 
 @pytest.mark.parametrize("clip_norm", [0.3, 1.5, np.inf])
@@ -67,17 +88,19 @@ def test_equals_jax_privacy(tiny):
     assert_close(ours, theirs)
 
 
-def test_one_example_moves_the_sum_by_at_most_the_clipping_norm(tiny):
+@pytest.mark.parametrize(("clipped_sum", "least"), [(fast, 0.999), (by_layer, 0.77)])
+def test_one_example_moves_the_sum_by_at_most_the_clipping_norm(clipped_sum, least, tiny):
+    """By layer too: were each of the five layers clipped to C, it would be sqrt(3) C for the three that are longer."""
     params, inputs, labels = tiny
     inputs = inputs.at[0].mul(1e3)  # a gradient that is long without clipping
     everybody = jnp.ones(len(labels))
 
     def moved(clip_norm):
-        total, *_ = fast(params, inputs, labels, everybody, clip_norm)
-        without, *_ = fast(params, inputs, labels, everybody.at[0].set(0.0), clip_norm)
+        total, *_ = clipped_sum(params, inputs, labels, everybody, clip_norm)
+        without, *_ = clipped_sum(params, inputs, labels, everybody.at[0].set(0.0), clip_norm)
         return float(optax.tree.norm(optax.tree.sub(total, without)))
 
-    assert 0.999 * 0.2 < moved(0.2) <= 0.2 * (1 + 1e-4)
+    assert least * 0.2 < moved(0.2) <= 0.2 * (1 + 1e-4)
     assert moved(np.inf) > 1  # without clipping it does move
 
 

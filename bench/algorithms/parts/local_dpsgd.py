@@ -43,6 +43,7 @@ from bench.models.linear import Personal
 from bench.privacy.events import Release, poisson_gaussian
 
 SAMPLERS = ("poisson", "in_order")
+CLIPPINGS = ("flat", "per_layer")
 # Probability that a Poisson sample exceeds its places. It adds less than 1 % to delta = 1e-5 in 2,000 steps at
 # epsilon 8, by the bound in `sampling.poisson_bound`.
 FAILURE = 1e-15
@@ -61,6 +62,8 @@ class LocalDpsgdArguments(SharedArguments):
     noise_multiplier: sigma >= 0; the noise on the sum of clipped gradients has std sigma C.
     sampler: "poisson", or "in_order": fixed batches of L consecutive examples, the last of them smaller, which is how
         FedAvg without privacy was run.
+    clipping: "flat", of the whole gradient; or "per_layer", each of the network's L layers to C / sqrt(L). Both bound
+        the whole by C, so that noise and releases are the same.
     """
 
     total_epochs: Count
@@ -71,6 +74,7 @@ class LocalDpsgdArguments(SharedArguments):
     clip_norm: ClipNorm
     noise_multiplier: NonNegative
     sampler: str = "poisson"
+    clipping: str = "flat"
 
 
 class LocalOptimizer(NamedTuple):
@@ -123,7 +127,8 @@ def local_dpsgd(
     bound = sampling.poisson_bound(num_examples, 1 / steps, FAILURE) if shared.sampler == "poisson" else batch_size
     clients = task.numbers()
     real = clients < task.num_clients  # the last devices may have rows without a client
-    one_gradient = in_turn(lambda *args: clipped_gradient_of_rows(network.module, *args))
+    by_layer = shared.clipping == "per_layer"
+    one_gradient = in_turn(lambda *args: clipped_gradient_of_rows(network.module, *args, per_layer=by_layer))
 
     def batch(key, step):
         """Return a client's batch: its rows [place], how many of them count, and the divisor of their sum."""
@@ -317,6 +322,7 @@ def check(
     clip_norm: float,
     noise_multiplier: float,
     sampler: str,
+    clipping: str = "flat",
     **_,
 ) -> None:
     """Refuse incompatible values before anything is compiled."""
@@ -324,6 +330,8 @@ def check(
         raise InputError(f"the clients of {task.name} have unequally many examples: dpsgd_fedavg needs as many in each")
     if sampler not in SAMPLERS:
         raise unknown_name("sampler", sampler, SAMPLERS)
+    if clipping not in CLIPPINGS:
+        raise unknown_name("clipping", clipping, CLIPPINGS)
     if num_epochs != int(num_epochs) or total_epochs % num_epochs:
         raise InputError(
             f"num_epochs is {num_epochs:g}, which does not divide total_epochs = {total_epochs}: "
