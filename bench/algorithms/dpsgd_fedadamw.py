@@ -23,6 +23,7 @@ import jax.numpy as jnp
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar
 from bench.algorithms.parts.averaging import Server
 from bench.algorithms.parts.local_dpsgd import (
+    ADDED,
     LocalDpsgdArguments,
     LocalOptimizer,
     check,
@@ -122,5 +123,6 @@ METHOD = Method(
     },
     needs=(Network,),
     cost=cost,
+    added=ADDED,
     divides=True,
 )

@@ -12,7 +12,7 @@ step is computed from what it sees, so releases are those of `dpsgd_fedavg`.
 
 from bench.algorithms.base import Algorithm, Method
 from bench.algorithms.dp_fedopt import check_optimiser, server_of
-from bench.algorithms.parts.local_dpsgd import LocalDpsgdArguments, cost, local_dpsgd, releases
+from bench.algorithms.parts.local_dpsgd import ADDED, LocalDpsgdArguments, cost, local_dpsgd, releases
 from bench.algorithms.parts.local_dpsgd import check as check_local
 from bench.algorithms.parts.shared_arguments import sharing
 from bench.algorithms.ranges import BelowOne, Positive
@@ -63,5 +63,6 @@ METHOD = Method(
     },
     needs=(Network,),
     cost=cost,
+    added=ADDED,
     divides=True,
 )
