@@ -7,14 +7,18 @@ chosen. With noise, larger steps cost accuracy long before they diverge, and one
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import chain, product
 from typing import Any
 
 import jax
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from bench.algorithms.base import Method
+from bench.analysis import drawn_users
 from bench.analysis.measured import over_target, spent
 from bench.comparison.columns import COSTS, LABELS, TUNED
 from bench.comparison.plan import Candidate, Plan
@@ -53,9 +57,22 @@ def run_plan(plan: Plan, pool: Pool | None = None) -> Comparison:
     comparison = Comparison(plan, tuning, test(plan, tuning, chosen, pool))
     for folder in sorted(plan.request.folder.glob(f"{TUNING}*/")):
         compact(folder)
-    # A board keeps one test run of each split: those of settings that are no longer chosen are left out.
-    compact(plan.request.folder / TEST, chosen if plan.request.scale == BOARD else None)
+    on_board = partial(_for_board, chosen=chosen, metric=problem.metric)
+    compact(plan.request.folder / TEST, *([on_board] if plan.request.scale == BOARD else []))
     return comparison
+
+
+def _for_board(part: pa.Table, *, chosen: pd.DataFrame, metric: str) -> pa.Table:
+    """Return what a board keeps of a part of test runs: one run of each split, and the scores on drawn users at its
+    end, since settings that are no longer chosen and draws on the way enter nothing."""
+    rows = part.select([*KEYS, "rounds", "num_rounds"]).to_pandas().astype({"algorithm": str})
+    wanted = pd.MultiIndex.from_frame(rows[KEYS]).isin(pd.MultiIndex.from_frame(chosen[KEYS]))
+    on_the_way = pa.array(rows["rounds"] < rows["num_rounds"])
+    for name in drawn_users.names(metric):
+        if name in part.column_names and pc.any(pc.and_(on_the_way, pc.is_valid(part[name]))).as_py():  # pyright: ignore
+            values = pc.if_else(on_the_way, pa.scalar(None, part[name].type), part[name])
+            part = part.set_column(part.column_names.index(name), name, values)
+    return part if wanted.all() else part.filter(pa.array(wanted))
 
 
 def shorter(request: Request) -> list[Shorter]:

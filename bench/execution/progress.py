@@ -67,7 +67,8 @@ class Meter:
         with self.lock:
             self.command.meters.append(self)
             self._show_bar()
-        threading.Thread(target=self._watch, daemon=True).start()
+        self.watch = threading.Thread(target=self._watch, daemon=True)
+        self.watch.start()
         return self
 
     def __exit__(self, *_):
@@ -76,6 +77,9 @@ class Meter:
             self.command.meters.remove(self)
             if self.bar:
                 self.bar.stop()
+        # Where the interpreter ends before this thread, the thread frees what it holds last, arrays of `reasons`
+        # included, and JAX then aborts the whole process.
+        self.watch.join()
 
     def _show_bar(self) -> None:
         """Draw a bar on a terminal, unless the meter of an earlier sweep has it."""

@@ -1,6 +1,6 @@
 """Merging of results made elsewhere: checks runs against their sweep, drops duplicates, and writes few files."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -224,31 +224,24 @@ def _into(
         return Merged(folder, added, twice, len(seen), len(parts_in(folder)), len(here))
 
 
-def compact(folder: Path, wanted: pd.DataFrame | None = None) -> None:
+def compact(folder: Path, changed: Callable[[pa.Table], pa.Table] = lambda part: part) -> None:
     """Join the parts of a folder into few, at one moment; nothing else changes.
 
     Args:
         folder: of parts.
-        wanted: where given, runs are left out whose values in its columns are those of none of its rows.
+        changed: part -> what is kept of it; the same table where that is all.
 
     Raises:
         InputError: where a part is damaged, or they cannot be written; what was there stays.
     """
-    if len(parts_in(folder)) < (2 if wanted is None else 1):
+    if not parts_in(folder):
         return
     with Store(folder) as store:
         tables = [read_part(path) for path in parts_in(folder)]
-        kept = tables if wanted is None else [_matching(table, wanted) for table in tables]
+        kept = [changed(table) for table in tables]
         parts = _joined([table for table in kept if len(table)])
-        if len(parts) < len(tables) or sum(map(len, parts)) < sum(map(len, tables)):
+        if len(parts) < len(tables) or any(new is not old for new, old in zip(kept, tables, strict=True)):
             store.replace(parts)
-
-
-def _matching(table: pa.Table, wanted: pd.DataFrame) -> pa.Table:
-    """Return the rows whose values in the columns of `wanted` are those of one of its rows."""
-    values = table.select(list(wanted)).to_pandas().astype(wanted.dtypes.to_dict())
-    kept = pd.MultiIndex.from_frame(values).isin(pd.MultiIndex.from_frame(wanted))
-    return table if kept.all() else table.filter(pa.array(kept))
 
 
 def _table(path: Path) -> pa.Table | None:

@@ -15,6 +15,7 @@ from tiny_comparison import renamed, under_another_name
 
 from bench import board, compare
 from bench.algorithms import ALGORITHMS
+from bench.analysis.drawn_users import names
 from bench.api.comparisons import add_to_board
 from bench.audit import report
 from bench.comparison import board as boards
@@ -171,6 +172,15 @@ def test_a_method_that_its_audit_refutes_is_no_entry(out, tmp_path):
 def test_what_every_method_got_is_written_down(out):
     protocol = protocols.read_protocol(out / "board" / "tiny")
     assert protocol == protocols.Protocol("tiny", [1.0, 4.0], 2, 8, 5, 1e-4, "add-or-remove one", "user", 2)
+
+
+def test_the_board_keeps_the_scores_on_drawn_users_at_the_end_alone(out):
+    """They are used there alone, and would be nine tenths of what is stored."""
+    rows = part_files.read(out / "board" / "tiny" / "test")
+    drawn = rows[names("excess_risk")].notna()
+    assert (rows["rounds"] < rows["num_rounds"]).any()
+    assert not drawn[rows["rounds"] < rows["num_rounds"]].any(axis=None)
+    assert drawn[rows["rounds"] == rows["num_rounds"]].all(axis=None)
 
 
 @pytest.mark.parametrize(

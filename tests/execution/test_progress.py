@@ -1,6 +1,7 @@
 """Progress on a terminal that is none: how much is done, at which rate, what is left, and that work goes on."""
 
 import re
+import threading
 import time
 
 from bench.execution.estimate import Command, Shorter
@@ -24,6 +25,14 @@ def test_where_nothing_is_measured_a_line_says_that_it_goes_on(capsys):
         assert re.fullmatch(r"x: 0 % since \d+ s, still computing", said(capsys)[-1])
     time.sleep(0.3)
     assert said(capsys) == []
+
+
+def test_nothing_of_a_meter_runs_on_while_the_interpreter_ends():
+    """A thread that outlives it may free the last arrays then, and JAX aborts the process: 2 of 45 short commands."""
+    before = set(threading.enumerate())
+    with Meter("x", 10):
+        assert len(set(threading.enumerate()) - before) == 1
+    assert set(threading.enumerate()) <= before
 
 
 def test_compiling_is_named_and_a_fast_sweep_says_one_line(capsys):
