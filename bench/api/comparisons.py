@@ -243,6 +243,7 @@ def board(
     seeds: int | None = None,
     num_settings: int | None = None,
     rounds: int | None = None,
+    methods: Sequence[str] | None = None,
     out: str | os.PathLike = "results",
     fresh: bool = False,
     workers: int | str = "auto",
@@ -255,6 +256,7 @@ def board(
     Args:
         tasks: names; default all of the board.
         epsilons, seeds, num_settings, rounds: in place of the board's; results of different protocols are never mixed.
+        methods: names as in the legend, to run beside those that the board has; default all of the task.
         out: results folder; each task goes to out/board/TASK.
         others: as of `compare`.
 
@@ -275,7 +277,7 @@ def board(
     files = DataFiles(data_dir, source)
     requests = []
     for name in names:
-        request = board_request(name, out=out, fresh=fresh, data_files=files, **chosen)
+        request = board_request(name, methods, out=out, fresh=fresh, data_files=files, **chosen)
         try:
             check_data(request)
             requests.append(request)

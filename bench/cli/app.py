@@ -267,6 +267,13 @@ def board(
         ),
     ] = None,
     rounds: Annotated[int | None, typer.Option(help="Number of communication rounds; default the task's.")] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            help="Names separated by commas: run these methods, beside those that the board has; default all of the "
+            "task. Needs one task."
+        ),
+    ] = None,
     add: Annotated[str | None, typer.Option(help="FILE.py:NAME to audit and add to a task's board.")] = None,
     fix: Annotated[list[str] | None, typer.Option("--set", help="With --add: NAME=VALUE; repeatable.")] = None,
     out: Out = Path("results"),
@@ -299,8 +306,13 @@ def board(
         raise InputError(
             "--set only applies to the method of --add, since the board's protocol is the same for all: leave it out"
         )
+    if methods is not None and len(tasks or []) != 1:
+        raise InputError(
+            "--methods names methods of one task: name the task, as in `bench board digits --methods Ditto`"
+        )
     folders = comparisons.board(
         tasks or [],
+        methods=None if methods is None else _baselines(methods),
         epsilons=None if epsilons is None else values(epsilons),
         seeds=seeds,
         num_settings=num_settings,

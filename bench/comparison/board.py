@@ -15,7 +15,7 @@ import pandas as pd
 from bench.analysis.measured import is_name
 from bench.comparison.defaults import EPSILONS, NUM_SETTINGS
 from bench.comparison.entries import fault, no_numbers, read_entries
-from bench.comparison.plan import Plan
+from bench.comparison.plan import Plan, in_legend
 from bench.comparison.problems import problem
 from bench.comparison.protocol import PROTOCOL, Protocol, board_folder, protocol_of, read_protocol
 from bench.comparison.request import BOARD, Request, make_request
@@ -48,11 +48,19 @@ INSTALLED = Path(__file__).parent / "rows_of_board"  # in a wheel, where setup.p
 BY_PROTOCOL = ("epsilons", "seeds", "num_settings", "rounds", "baselines", "neighbors", "delta")  # options of a request
 
 
-def board_request(task: str, *, out: str | os.PathLike, data_files: DataFiles | None = None, **options: Any) -> Request:
-    """Return the request that compares all methods of the suite on a task of the board.
+def board_request(
+    task: str,
+    methods: Sequence[str] | None = None,
+    *,
+    out: str | os.PathLike,
+    data_files: DataFiles | None = None,
+    **options: Any,
+) -> Request:
+    """Return the request that compares methods of the suite on a task of the board.
 
     Args:
         task: one of ROUNDS.
+        methods: by name, beside those that the folder has runs of; None for all.
         out: results folder; the board is out/board.
         data_files: where data may come from.
         options: arguments of `make_request` that replace the board's.
@@ -64,17 +72,31 @@ def board_request(task: str, *, out: str | os.PathLike, data_files: DataFiles | 
         raise misnamed(task, "a task of the board", ROUNDS)
     known = problem(task).baselines
     assert known is not None, task
+    all_of_it = [label for label, variant in known.items() if not variant.against]
+    if methods is not None:
+        there = _methods_in(Path(out) / BOARD / task) if not options.get("fresh") else set()
+        wanted = {in_legend(name, known, task) for name in methods}
+        if excluded := sorted(wanted - {*all_of_it}):
+            raise InputError(f"{excluded[0]} has another adversary than the board: leave it out")
+        all_of_it = [label for label in all_of_it if label in wanted | there]
     whole: dict[str, Any] = {
         "epsilons": EPSILONS,
         "seeds": SPLITS,
         "num_settings": NUM_SETTINGS,
         "rounds": ROUNDS[task],
-        "baselines": [label for label, variant in known.items() if not variant.against],
+        "baselines": all_of_it,
         "name": task,
         **(LESS if task in BY_LESS else {}),
     }
     request = make_request(task=task, out=out, data_files=data_files, **whole | options)
     return request._replace(scale=BOARD)
+
+
+def _methods_in(folder: Path) -> set[str]:
+    """Return the methods that the folder of a task has test runs of."""
+    if not part_files.parts_in(folder / TEST):
+        return set()
+    return {*part_files.read(folder / TEST, only=("algorithm",))["algorithm"].astype(str)}
 
 
 def protocol_on_board(folder: Path, task: str) -> Protocol:

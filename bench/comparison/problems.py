@@ -246,7 +246,7 @@ def _networks(name: str, module: nn.Module, steps: str, **facts: Any) -> Problem
 def _cifar_users(name: str, classes: str) -> Problem:
     return _users_alike(
         name,
-        "log:0.01:30",
+        "log:0.01:3",
         test_ratio=cifar.NUM_TEST / (cifar.SIZE - cifar.NUM_TEST - cifar.NUM_VALIDATION),
         data=f"CIFAR-10, {cifar.NUM_USERS} users with {cifar.SIZE} pictures each, {classes}",
         held_out=f"{cifar.NUM_VALIDATION} of every user's pictures",
