@@ -307,9 +307,7 @@ def board(
             "--set only applies to the method of --add, since the board's protocol is the same for all: leave it out"
         )
     if methods is not None and len(tasks or []) != 1:
-        raise InputError(
-            "--methods names methods of one task: name the task, as in `bench board digits --methods Ditto`"
-        )
+        raise InputError("--methods is for one task: name it, as in `bench board digits --methods Ditto`")
     folders = comparisons.board(
         tasks or [],
         methods=None if methods is None else _baselines(methods),

@@ -15,7 +15,6 @@ import jax
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from bench.algorithms.base import Method
 from bench.analysis import drawn_users
@@ -57,22 +56,20 @@ def run_plan(plan: Plan, pool: Pool | None = None) -> Comparison:
     comparison = Comparison(plan, tuning, test(plan, tuning, chosen, pool))
     for folder in sorted(plan.request.folder.glob(f"{TUNING}*/")):
         compact(folder)
-    on_board = partial(_for_board, chosen=chosen, metric=problem.metric)
-    compact(plan.request.folder / TEST, *([on_board] if plan.request.scale == BOARD else []))
+    compact(plan.request.folder / TEST, partial(_without_draws_on_the_way, metric=problem.metric))
     return comparison
 
 
-def _for_board(part: pa.Table, *, chosen: pd.DataFrame, metric: str) -> pa.Table:
-    """Return what a board keeps of a part of test runs: one run of each split, and the scores on drawn users at its
-    end, since settings that are no longer chosen and draws on the way enter nothing."""
-    rows = part.select([*KEYS, "rounds", "num_rounds"]).to_pandas().astype({"algorithm": str})
-    wanted = pd.MultiIndex.from_frame(rows[KEYS]).isin(pd.MultiIndex.from_frame(chosen[KEYS]))
-    on_the_way = pa.array(rows["rounds"] < rows["num_rounds"])
+def _without_draws_on_the_way(part: pa.Table, *, metric: str) -> pa.Table:
+    """Return a part of test runs with the scores on drawn users at their end alone, since others are not used."""
+    done = part["rounds"].to_numpy() == part["num_rounds"].to_numpy()
     for name in drawn_users.names(metric):
-        if name in part.column_names and pc.any(pc.and_(on_the_way, pc.is_valid(part[name]))).as_py():  # pyright: ignore
-            values = pc.if_else(on_the_way, pa.scalar(None, part[name].type), part[name])
-            part = part.set_column(part.column_names.index(name), name, values)
-    return part if wanted.all() else part.filter(pa.array(wanted))
+        if name in part.column_names and part[name].to_pandas()[~done].notna().any():
+            kept = part[name].to_pandas().where(done)
+            part = part.set_column(
+                part.column_names.index(name), name, pa.array(kept, part[name].type, from_pandas=True)
+            )
+    return part
 
 
 def shorter(request: Request) -> list[Shorter]:

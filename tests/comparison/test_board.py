@@ -174,6 +174,21 @@ def test_what_every_method_got_is_written_down(out):
     assert protocol == protocols.Protocol("tiny", [1.0, 4.0], 2, 8, 5, 1e-4, "add-or-remove one", "user", 2)
 
 
+def test_methods_are_run_beside_those_that_the_board_has(tmp_path, monkeypatch):
+    monkeypatch.setitem(boards.ROUNDS, "tiny", 5)
+    few = {"epsilons": [1.0], "seeds": 1, "num_settings": 1, "workers": 1, "out": tmp_path}
+    on_board = lambda: set(part_files.read(tmp_path / "board" / "tiny" / "test")["algorithm"])  # noqa: E731
+    board("tiny", methods=["local_learning"], **few)
+    assert on_board() == {"Local learning"}
+    board("tiny", methods=["Global private SGD"], **few)
+    assert on_board() == {"Local learning", "Global private SGD"}
+    board("tiny", methods=[], **few)
+    table = pd.read_csv(tmp_path / "board" / "tiny" / "comparison.csv")
+    assert set(table["algorithm"]) == {"Local learning", "Global private SGD"}
+    with pytest.raises(InputError, match="no baseline on tiny is called 'nosuch'"):
+        board("tiny", methods=["nosuch"], **few)
+
+
 def test_the_board_keeps_the_scores_on_drawn_users_at_the_end_alone(out):
     """They are used there alone, and would be nine tenths of what is stored."""
     rows = part_files.read(out / "board" / "tiny" / "test")
