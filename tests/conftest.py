@@ -79,12 +79,24 @@ MAPS = Path("/proc/self/maps")  # one line for each piece of memory of this proc
 MOST_MAPS = 20_000  # Linux allows 65,530, and every compiled program has some
 
 
+def _make_room_for_programs():
+    if MAPS.exists() and MAPS.read_bytes().count(b"\n") > MOST_MAPS:
+        jax.clear_caches()
+
+
 @pytest.fixture(scope="module", autouse=True)
 def room_for_programs():
     """Forgets compiled programs before there are so many that the next one ends the process."""
     yield
-    if MAPS.exists() and MAPS.read_bytes().count(b"\n") > MOST_MAPS:
-        jax.clear_caches()
+    _make_room_for_programs()
+
+
+@pytest.fixture(autouse=True)
+def room_for_programs_of_slow_tests(request):
+    """The same after each slow test, of which some compile hundreds of programs."""
+    yield
+    if "slow" in request.keywords:
+        _make_room_for_programs()
 
 
 @pytest.fixture(autouse=True)
