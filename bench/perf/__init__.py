@@ -49,12 +49,13 @@ BENCHMARKS: dict[str, Callable[..., list[Measurement]]] = {
 
 
 def report(names: list[str], data_files: DataFiles | None = None, out: Path | None = None) -> None:
-    """Run the benchmarks and print their lines, and then their shares of this machine's limits.
+    """Run the benchmarks one after another; print the lines of each, and its shares of this machine's limits.
 
     Args:
         names: names in BENCHMARKS.
         data_files: the allowed sources of the data of benchmarks that read any; default DataFiles().
-        out: a JSON file to which the numbers are written; those of other benchmarks in it are kept.
+        out: a JSON file to which the numbers of each are written when it is done; those of other benchmarks in it are
+            kept.
 
     Raises:
         InputError: where the file is no such file, or cannot be written.
@@ -69,27 +70,29 @@ def report(names: list[str], data_files: DataFiles | None = None, out: Path | No
         "jax": jax.__version__,
         "commit": commit(),
     }
-    table = Table("what", "value", "unit", "wanted", "remarks")
+    console = Console(width=None if Console().is_terminal else 150)
+    console.print(f"{about['device']}, {about['cores']} cores, jax {about['jax']}")
     for name in names:
         busy = os.getloadavg()[0]
         lines = with_files(BENCHMARKS[name], data_files)()
         if name == names[-1]:
             resident = psutil.Process().memory_info().rss
             lines.append(Measurement("resident memory at the end", resident / 1e9, "GB"))
+        table = Table("what", "value", "unit", "wanted", "remarks")
+        for line in lines:
+            table.add_row(line.what, f"{line.value:.3g}", line.unit, line.wanted, escape(line.remarks))
+        console.print(table)
         kept[name] = about | {
             "load_before": busy,
             "lines": [line._asdict() for line in lines if math.isfinite(line.value)],
+            "shares_of_limit": shares.report(name, data_files or DataFiles(), console),
         }
-        for line in lines:
-            table.add_row(line.what, f"{line.value:.3g}", line.unit, line.wanted, escape(line.remarks))
-    console = Console(width=None if Console().is_terminal else 150)
-    console.print(f"{about['device']}, {about['cores']} cores, jax {about['jax']}")
-    console.print(table)
-    reached = shares.report(names, data_files or DataFiles(), console)
-    for name in names:
-        kept[name]["shares_of_limit"] = {workload: reached[workload] for workload in shares.workloads(name)}
+        if out:
+            _store(out, kept)
+    if any(kept[name]["shares_of_limit"] for name in names):
+        console.print(shares.NOTE)
     if out:
-        _write(out, kept)
+        print(out)
 
 
 def _measured_before(path: Path) -> dict[str, Any]:
@@ -107,12 +110,11 @@ def _measured_before(path: Path) -> dict[str, Any]:
     return found
 
 
-def _write(path: Path, content: dict[str, Any]) -> None:
+def _store(path: Path, content: dict[str, Any]) -> None:
     try:
         write_whole(path, json.dumps(content, indent=1) + "\n")
     except OSError as error:
         raise cannot_write(error, path) from None
-    print(path)
 
 
 def report_accelerator(out: Path | None, data_files: DataFiles | None = None) -> None:
@@ -134,4 +136,5 @@ def report_accelerator(out: Path | None, data_files: DataFiles | None = None) ->
     path = out or Path(f"perf-{re.sub('[^a-z0-9]+', '-', device.device_kind.lower()).strip('-')}.json")
     if path.is_dir():
         raise InputError(f"--out {path} is a folder: name a file")
-    _write(path, accelerator.measure(data_files))
+    _store(path, accelerator.measure(data_files))
+    print(path)

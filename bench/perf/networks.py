@@ -10,7 +10,7 @@ from bench.sweeps.points import resolve
 from bench.sweeps.spec import Entry, Sweep, grid
 
 USERS, EXAMPLES, STEPS = 50, 10, 5  # in a round, of a user in a step, steps of a user
-POINTS, ROUNDS = 4, 20
+POINTS, ROUNDS = 2, 2
 TASKS = ("digits_cnn", "shakespeare", "cifar_users_cnn")
 
 

@@ -179,18 +179,18 @@ def _limit(rates: Sequence[Rates]) -> tuple[float, str]:
     )
 
 
-def report(names: Sequence[str], data_files: DataFiles, console: Console) -> dict[str, dict[str, float]]:
-    """Print a line for each workload on one core, and one with all workers.
+def report(benchmark: str, data_files: DataFiles, console: Console) -> dict[str, dict[str, float]]:
+    """Print a line for each workload of a benchmark on one core, and one with all workers.
 
     Args:
-        names: of benchmarks; those without a limit are left out.
+        benchmark: its name; nothing is printed for one without a limit.
         data_files: the allowed sources of data.
         console: the console to print on.
 
     Returns:
         Workload -> where its workers ran, "1 core" -> the share of the limit that it reached.
     """
-    chosen = [workload for name in names for workload in workloads(name)]
+    chosen = workloads(benchmark)
     if not chosen:
         return {}
     gpus = resources.gpus()
@@ -216,5 +216,4 @@ def report(names: Sequence[str], data_files: DataFiles, console: Console) -> dic
                 table.add_row(*row(name, place, rates))
                 found[name][place] = share_of_limit(rates)
     console.print(table)
-    console.print(NOTE)
     return found

@@ -40,6 +40,13 @@ def test_the_file_keeps_the_numbers_of_other_benchmarks(two, tmp_path, capsys):
     assert lines(both, "second")["size"] == 3.0
 
 
+def test_what_was_measured_before_a_stop_is_in_the_file(two, tmp_path, monkeypatch):
+    monkeypatch.setitem(perf.BENCHMARKS, "second", lambda: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        perf.report(["first", "second"], out=tmp_path / "perf.json")
+    assert set(json.loads((tmp_path / "perf.json").read_text())) == {"first"}
+
+
 @pytest.mark.parametrize("content", ["no json", "[1]", '{"another": {}}'])
 def test_another_file_is_not_overwritten(two, tmp_path, content):
     path = tmp_path / "mine.json"
