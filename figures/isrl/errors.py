@@ -41,12 +41,11 @@ def draw(table: pd.DataFrame, title: str):
     style.footer(
         figure,
         table,
-        "Bars are standard deviations over trials, as in the paper. Each trial has the setting with the lowest mean "
-        f"training loss over its {table['runs_each'].max():.0f} runs, chosen among {common.tried(table, SOLID)} for "
-        f"each solid curve. {_dashed(table)}",
+        "Bars: standard deviations over trials. Each trial has the setting with the lowest training loss of "
+        f"{table['runs_each'].max():.0f} runs, among {common.tried(table, SOLID)} (solid). {_dashed(table)}",
         f"Epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server and the "
-        "other silos. The exact epsilon of the noise is in brackets below the left axis. The numbers of the paper's "
-        "curves are not published.",
+        "other silos (in brackets: exact).",
+        running=True,
     )
     return figure
 
@@ -54,11 +53,11 @@ def draw(table: pd.DataFrame, title: str):
 def _dashed(table: pd.DataFrame) -> str:
     """Return the number of settings that each dashed curve was chosen among, and what is special about it."""
     notes = {
-        WIDE: "in the wide search (run with the published noise only)",
-        FIXED_ROUNDS: "with 35 rounds, as in the authors' earlier program (may lie above the panel)",
+        WIDE: "in the wide search",
+        FIXED_ROUNDS: "with 35 rounds",
     }
     parts = [f"{common.tried(table, [name])} {notes[name]}" for name in style.present(table, "series", notes)]
-    return f"Dashed curves have {' and '.join(parts)}." if parts else ""
+    return f"Dashed: {' and '.join(parts)}." if parts else ""
 
 
 def _panel(ax, panel: pd.DataFrame, silent: pd.DataFrame, order) -> None:

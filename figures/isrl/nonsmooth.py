@@ -73,11 +73,11 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        f"Each trial has the setting with the lowest training loss, chosen among {common.tried(table)} per method. "
-        f"Each of the two phases has at most {_most(table)} rounds.",
-        "All curves share the trials' data: even where bands overlap, curves can differ in every trial.",
+        f"Each trial has the setting with the lowest training loss, of {common.tried(table)} per method. "
+        f"At most {_most(table)} rounds in each of two phases.",
         f"Epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server and the "
-        "other silos. The paper has no such experiment.",
+        "other silos.",
+        running=True,
     )
     return figure
 
