@@ -33,7 +33,8 @@ def _values(rows: pd.DataFrame, by: str, y: str) -> pd.Series:
     Raises:
         NotTestable: where a repetition of a cell has several rows.
     """
-    values = rows.set_index([by, *select.REPETITION])[y].astype(float)
+    index = [by, *select.REPETITION]
+    values = rows[[*index, y]].set_index(index)[y].astype(float)
     if values.index.has_duplicates:
         raise NotTestable("the results have several runs of the same repetition, which is ambiguous")
     return (BETTER[y] * values).where(np.isfinite(values), -np.inf)
