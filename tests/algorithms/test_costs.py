@@ -116,7 +116,7 @@ RANDOM = [
     ("minibatch_sgd", None, {"sampler": "fixed", "batch_size": 2, "num_sampled": 3, "phase_rounds": 200}),
     ("minibatch_sgd", None, {"sampler": "poisson", "batch_size": 2, "num_sampled": 3, "phase_rounds": 200}),
     ("coordinate_descent", PEERS, {"num_ticks": 4, "num_awake": 3}),
-    ("admm", PEERS, {"num_ticks": 3}),
+    pytest.param("admm", PEERS, {"num_ticks": 3}, marks=pytest.mark.slow),
 ]
 
 

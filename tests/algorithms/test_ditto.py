@@ -48,6 +48,7 @@ def test_ditto_gives_the_numbers_of_the_example(sampler):
     assert np.abs(np.asarray(ours.params(here).theta)).max() > 1e-3
 
 
+@pytest.mark.slow
 def test_own_models_of_ditto_are_the_same_as_coefficients_of_sparse_inputs():
     task, args = tiny(), SHARED | DITTO | {"sampler": "poisson", "clip_norm": 0.05, "noise_multiplier": 0.2}
     dual, dense = (ALGORITHMS["ditto"].make(t, **args) for t in (task, dataclasses.replace(task, gram=None)))

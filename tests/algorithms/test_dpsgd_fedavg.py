@@ -130,7 +130,7 @@ SILENT = {"sampler": "in_order", "clip_norm": math.inf, "noise_multiplier": 0.0}
 
 
 @pytest.mark.parametrize("how", [PRIVATE, SILENT, SILENT | {"sampler": "poisson"}])
-@pytest.mark.parametrize("num_epochs", [1, 2])
+@pytest.mark.parametrize("num_epochs", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_equals_loops_over_clients_batches_and_examples(how, num_epochs):
     tiny = task(MEMBERS)
     algorithm, states = train(tiny, num_epochs=num_epochs, **how)
@@ -200,7 +200,7 @@ def adamw_by_loops(tiny, *, beta1, beta2, tau, alignment, decay, total_epochs, n
     return w
 
 
-@pytest.mark.parametrize("num_epochs", [1, 2])
+@pytest.mark.parametrize("num_epochs", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_the_steps_of_adamw_equal_loops(num_epochs):
     """At sampling rate 1, over four epochs: moments that go on, their correction for the noise, and the alignment."""
     tiny, own = task(MEMBERS), {"beta1": 0.8, "beta2": 0.9, "tau": 0.05, "alignment": 0.5, "decay": 0.1}
@@ -217,7 +217,7 @@ def test_the_steps_of_adamw_equal_loops(num_epochs):
 ADAM = {"server_step_size": 0.05, "beta1": 0.5, "beta2": 0.9, "tau": 0.01}
 
 
-@pytest.mark.parametrize("num_epochs", [1, 2])
+@pytest.mark.parametrize("num_epochs", [pytest.param(1, marks=pytest.mark.slow), 2])
 @pytest.mark.parametrize(
     ("name", "args", "plain"),
     [
@@ -239,6 +239,7 @@ def test_other_servers_and_local_objectives_equal_loops(name, args, plain, num_e
         np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "args"),
     [
@@ -267,6 +268,7 @@ def test_control_variates_cancel_in_the_mean_with_one_step_in_a_round_and_not_wi
             assert np.abs(x - y).max() > 1e-4
 
 
+@pytest.mark.slow
 def test_without_a_pull_the_others_do_not_matter_and_with_one_they_do():
     others = np.concatenate([MEMBERS[:1], MEMBERS[1:, ::-1] * 0 + 5])
     for strength, same in ((0.0, True), (0.8, False)):
@@ -291,6 +293,7 @@ def test_releases_and_costs_are_those_of_fedavg(name):
     assert other.cost is METHOD.cost
 
 
+@pytest.mark.slow
 def test_equal_clients_with_full_batches_are_one_client():
     alone, together = task(MEMBERS[:1]), task(np.repeat(MEMBERS[:1], 3, axis=0))
     how = SILENT | {"num_epochs": 1, "batch_size": 12}

@@ -12,7 +12,8 @@ from bench.audit import audit
 from bench.audit.text import text_of
 
 
-@pytest.mark.parametrize("takes_part", ["once", pytest.param("always", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("takes_part", ["once", "always"])
 def test_a_tree_of_half_the_height_is_refuted_and_one_of_the_whole_is_not(takes_part):
     """Half of the height is noise too small by the square root of 2."""
     args = {"takes_part": takes_part, "step_size": 1.0}

@@ -45,6 +45,7 @@ def test_every_private_method_has_a_task_to_be_audited_on():
     assert {"images", "convolutions", "copies"} <= set(found["dpsgd_fedavg"])
 
 
+@pytest.mark.slow
 def test_the_table_has_every_bound_and_the_summary_a_row_for_each_way_of_accounting(few, tmp_path):
     rows, said = audited(tmp_path)
     assert set(rows["method"]) == set(few)

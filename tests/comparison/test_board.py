@@ -182,7 +182,6 @@ def test_methods_are_run_beside_those_that_the_board_has(tmp_path, monkeypatch):
     assert on_board() == {"Local learning"}
     board("tiny", methods=["Global private SGD"], **few)
     assert on_board() == {"Local learning", "Global private SGD"}
-    board("tiny", methods=[], **few)
     table = pd.read_csv(tmp_path / "board" / "tiny" / "comparison.csv")
     assert set(table["algorithm"]) == {"Local learning", "Global private SGD"}
     with pytest.raises(InputError, match="no baseline on tiny is called 'nosuch'"):

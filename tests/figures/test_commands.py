@@ -76,6 +76,7 @@ def test_all_figures_are_drawn_beside_the_results(figures, results):
     assert len(pd.read_csv(results / "smoke" / "figures" / "ppsgd_fig1c.csv")) > 10
 
 
+@pytest.mark.slow
 def test_pdf_is_written_beside_the_picture_where_it_is_asked_for(figures, tmp_path):
     for place, words in enumerate((["--pdf", "ppsgd_fig1c"], ["--pdf", "draw", "ppsgd_fig1c"])):
         assert figures(*words, "--out", tmp_path / str(place))[0] == 0

@@ -114,14 +114,19 @@ def test_a_client_moves_the_sum_by_no_more_than_the_clipping_norm(drawn, form):
 @pytest.mark.parametrize(
     ("name", "more"),
     [
-        ("dp_fedavg", {}),
         ("dp_fedprox", {"proximal": 0.5}),
-        ("dp_fedopt", {"optimiser": "adam"}),
         ("dp_fedsam", {"sharpness": 0.1}),
-        ("dp_fedblur", {"bound": 1.0}),
-        ("dp_fedblur", {"bound": 1.0, "kept": 0.4}),
-        ("dp_fedsmp", {}),
-        ("dp_fedls", {"smoothing_strength": 0.5}),
+        *(
+            pytest.param(name, more, marks=pytest.mark.slow)
+            for name, more in [
+                ("dp_fedavg", {}),
+                ("dp_fedopt", {"optimiser": "adam"}),
+                ("dp_fedblur", {"bound": 1.0}),
+                ("dp_fedblur", {"bound": 1.0, "kept": 0.4}),
+                ("dp_fedsmp", {}),
+                ("dp_fedls", {"smoothing_strength": 0.5}),
+            ]
+        ),
     ],
 )
 def test_methods_learn_the_same_model_of_sparse_inputs_in_either_form(name, more):

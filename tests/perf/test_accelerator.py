@@ -47,6 +47,7 @@ def test_every_number_of_users_has_its_programs():
         assert sum(name.endswith(number) for name in names) == 3
 
 
+@pytest.mark.slow
 def test_networks_of_users_are_trained(monkeypatch):
     workload = users.round_of("ppsgd", accelerator.random_digits(3))
     workload.run()

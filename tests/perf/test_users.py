@@ -33,6 +33,7 @@ def test_rounds_are_measured(monkeypatch):
         assert work.flops > 4 * 8 * users.EXAMPLES * users.FEATURES
 
 
+@pytest.mark.slow
 def test_more_users_than_memory_has_room_for_are_left_out(monkeypatch):
     room = 4 * 20 * (users.EXAMPLES + 2) * (users.FEATURES + 1) * 3
     monkeypatch.setattr(users.memory, "available", lambda: room)

@@ -355,6 +355,7 @@ def of_another(program: str, *words: str, **variables: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_with_the_linear_algebra_of_another_processor_the_results_are_recognised():
     """OpenBLAS takes the kernels of the processor that it is told, as it does on a machine that has it."""
     lines = of_another(RECOGNISE, OPENBLAS_CORETYPE="Nehalem" if INTEL else "ARMV8").splitlines()

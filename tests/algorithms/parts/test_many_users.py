@@ -90,7 +90,9 @@ CASES = {
 # Who takes part is drawn for all methods alike: a few of the cases are enough for the second.
 @pytest.mark.parametrize(
     ("name", "case"),
-    [("ppsgd", case) for case in CASES] + [("dp_fedavg", case) for case in ("fixed", "poisson", "stream")],
+    [("ppsgd", case) for case in CASES]
+    + [("dp_fedavg", "poisson")]
+    + [pytest.param("dp_fedavg", case, marks=pytest.mark.slow) for case in ("fixed", "stream")],
 )
 def test_in_blocks_it_is_the_whole_round(name, case):
     make, args = CASES[case]

@@ -163,7 +163,7 @@ def with_half_of_its_noise(method):
 @pytest.mark.parametrize(
     ("method", "noise"),
     [
-        ("dp_fedavg", "banded_sqrt"),
+        pytest.param("dp_fedavg", "banded_sqrt", marks=pytest.mark.slow),
         pytest.param("ppsgd", "independent", marks=pytest.mark.slow),
         pytest.param("dp_fedavg", "blt", marks=pytest.mark.slow),
         pytest.param("ppsgd", "banded", marks=pytest.mark.slow),

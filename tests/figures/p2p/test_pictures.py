@@ -157,7 +157,8 @@ def test_diverged_runs_leave_a_gap_and_no_mean(no_layout):
     fig2c.FIGURE.picture(fig2c.table(runs))
 
 
-@pytest.mark.parametrize("name", ["p2p_fig1", pytest.param("p2p_table1", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["p2p_fig1", "p2p_table1"])
 def test_files_are_the_same_every_time_and_the_csv_is_the_table(name, tmp_path):
     figure = FIGURES[name]
     table = figure.table(runs_of(name))

@@ -126,6 +126,7 @@ def test_the_source_is_that_of_the_claims_own_data_set(sweep):
         assert row["repetitions"] == "3"
 
 
+@pytest.mark.slow
 def test_the_repetitions_are_those_of_the_cells_that_a_claim_compares():
     """One network at one epsilon is run once: what speaks of it says so, and nothing else does."""
     once = some(algorithm="CNN+TS", target_epsilon=1.2, num_epochs=20)

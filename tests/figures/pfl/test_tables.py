@@ -232,6 +232,7 @@ def test_without_private_runs_no_privacy_is_claimed():
     assert "Poisson" not in text
 
 
+@pytest.mark.slow
 def test_files_are_the_same_every_time(tmp_path):
     table = TABLE_2.table(THIN)
     files = [save_picture(TABLE_2.picture(table), table, tmp_path / place, "t", pdf=True) for place in ("a", "b")]

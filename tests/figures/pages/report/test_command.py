@@ -178,6 +178,7 @@ def test_what_is_committed_comes_first_and_what_was_run_here_beside_it(tmp_path,
     assert "run here" in page.read_text()
 
 
+@pytest.mark.slow
 def test_verdicts_are_taken_as_written_only_where_they_are_of_these_runs(tmp_path, monkeypatch, capsys):
     name = "ppsgd_fig2_digits"
     claims = [claim for claim in PAPERS["ppsgd"].claims if claim.sweep == "ppsgd_digits"][:2]
