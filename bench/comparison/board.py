@@ -72,19 +72,19 @@ def board_request(
         raise misnamed(task, "a task of the board", ROUNDS)
     known = problem(task).baselines
     assert known is not None, task
-    all_of_it = [label for label, variant in known.items() if not variant.against]
+    labels = [label for label, variant in known.items() if not variant.against]
     if methods is not None:
         there = _methods_in(Path(out) / BOARD / task) if not options.get("fresh") else set()
         wanted = {in_legend(name, known, task) for name in methods}
-        if excluded := sorted(wanted - {*all_of_it}):
+        if excluded := sorted(wanted - {*labels}):
             raise InputError(f"{excluded[0]} has another adversary than the board: leave it out")
-        all_of_it = [label for label in all_of_it if label in wanted | there]
+        labels = [label for label in labels if label in wanted | there]
     whole: dict[str, Any] = {
         "epsilons": EPSILONS,
         "seeds": SPLITS,
         "num_settings": NUM_SETTINGS,
         "rounds": ROUNDS[task],
-        "baselines": all_of_it,
+        "baselines": labels,
         "name": task,
         **(LESS if task in BY_LESS else {}),
     }

@@ -91,7 +91,7 @@ def _later(plan: Plan, task: Task, settings: Mapping[str, Sequence[Setting]]) ->
     request, later = plan.request, {}
     task_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(task))
     stages = {f"{TUNING}_{look}": number for look, number in enumerate(portions(request.num_settings)[1], start=1)}
-    again = _stage_again(request)
+    again = f"{TUNING}_{_last_look(request)}"
     for stage, split in product([*stages, again, TEST], range(request.num_splits)):
         works = []
         for label, candidate in plan.candidates.items():
@@ -143,8 +143,9 @@ def tune(plan: Plan, pool: Pool | None = None) -> Tuning:
     wanted = _finalists(runs, metric=request.problem.tuned_by, best=request.problem.best)
     if len(wanted):
         seeds = [(2 + number) * TUNING_SEEDS for number in range(FURTHER_SEEDS)]
-        rows = _run_wanted(plan, _stage_again(request), make, [task], settings, wanted, seeds, pool)
-        runs = pd.concat([runs, at_end(rows).assign(look=len(later) + 1)], ignore_index=True)
+        look = _last_look(request)
+        rows = _run_wanted(plan, f"{TUNING}_{look}", make, [task], settings, wanted, seeds, pool)
+        runs = pd.concat([runs, at_end(rows).assign(look=look)], ignore_index=True)
     return Tuning(runs.reset_index(drop=True), settings)
 
 
@@ -166,9 +167,9 @@ def _nearer(
     return pd.DataFrame(rows, columns=KEYS)
 
 
-def _stage_again(request: Request) -> str:
-    """Return the folder of the runs with further seeds, which follows those of the refinements."""
-    return f"{TUNING}_{len(portions(request.num_settings)[1]) + 1}"
+def _last_look(request: Request) -> int:
+    """Return the number of the look with further seeds, which follows those of the refinements."""
+    return len(portions(request.num_settings)[1]) + 1
 
 
 def _finalists(tuning: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:

@@ -224,22 +224,22 @@ def _into(
         return Merged(folder, added, twice, len(seen), len(parts_in(folder)), len(here))
 
 
-def compact(folder: Path, changed: Callable[[pa.Table], pa.Table] = lambda part: part) -> None:
+def compact(folder: Path, changed: Callable[[pa.Table], pa.Table] | None = None) -> None:
     """Join the parts of a folder into few, at one moment; nothing else changes.
 
     Args:
         folder: of parts.
-        changed: part -> what is kept of it; the same table where that is all.
+        changed: part -> what is kept of it; the same table where that is all. None keeps all.
 
     Raises:
         InputError: where a part is damaged, or they cannot be written; what was there stays.
     """
-    if not parts_in(folder):
+    if len(parts_in(folder)) < (1 if changed else 2):
         return
     with Store(folder) as store:
         tables = [read_part(path) for path in parts_in(folder)]
-        kept = [changed(table) for table in tables]
-        parts = _joined([table for table in kept if len(table)])
+        kept = [changed(table) for table in tables] if changed else tables
+        parts = _joined(kept)
         if len(parts) < len(tables) or any(new is not old for new, old in zip(kept, tables, strict=True)):
             store.replace(parts)
 

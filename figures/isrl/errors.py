@@ -41,7 +41,7 @@ def draw(table: pd.DataFrame, title: str):
     style.footer(
         figure,
         table,
-        "Bars: standard deviations over trials. Each trial has the setting with the lowest training loss of "
+        "Bars: standard deviations over trials. Each trial has the setting with the lowest mean training loss over "
         f"{table['runs_each'].max():.0f} runs, among {common.tried(table, SOLID)} (solid). {_dashed(table)}",
         f"Epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server and the "
         "other silos (in brackets: exact).",
