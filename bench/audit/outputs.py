@@ -66,6 +66,8 @@ class OutputsAudit(NamedTuple):
         if self.refuted:
             if self.bare:
                 cause = f"{self.bare:,} of the {self.numbers:,} numbers of a run have no noise and differ with the unit"
+            elif self.too_small == max(FACTORS):  # no larger one is tried, and perhaps none would do
+                cause = f"the noise is at least {self.too_small:.3g} times too small, or something has none"
             elif self.too_small is not None and self.too_small > 1:
                 cause = f"the noise is at least {self.too_small:.3g} times too small"
             else:
@@ -248,6 +250,8 @@ def _arrays(source: Path | np.ndarray) -> dict[str, np.ndarray]:
             return {name: loaded[name] for name in sorted(loaded.files)}
     except FileNotFoundError:
         raise InputError(f"{source} does not exist: {remedy}") from None
+    except InputError:  # which is a ValueError
+        raise
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(
             f"{source} cannot be read ({str(error).splitlines()[0] if str(error) else type(error).__name__}): {remedy}"

@@ -50,7 +50,7 @@ def audit(
     family: Annotated[
         str | None,
         typer.Option(
-            help="Kind of task: users, records, agents, speakers, images, convolutions, copies, layers, pair. "
+            help="Kind of task: users, heads, records, agents, speakers, images, convolutions, copies, layers, pair. "
             "Without it a method for users is audited on users and on layers (or pair)."
         ),
     ] = None,

@@ -108,7 +108,7 @@ def check_noise(separation: int | None, sampler: str, noise: str, num_bands: int
     if noise.startswith("banded"):
         if separation == 1:
             raise InputError(
-                f"noise {noise!r} needs users that pause between rounds: sample fewer, or take noise 'blt'"
+                f"noise {noise!r} needs users that pause between rounds: sample fewer, or take noise 'independent'"
             )
         if not 0 <= num_bands <= separation:
             raise InputError(

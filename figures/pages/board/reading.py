@@ -14,7 +14,8 @@ UNITS = {  # what neighbouring data sets differ in
     "point": "one data point of one agent",
 }
 AGAINST = {
-    "user": "everybody who sees the shared model",
+    "user": "everybody who sees the shared models, but not against the server, which is trusted with the users' "
+    "messages and with who takes part in a round",
     "record": "the server and the other silos",
     "example": "the server",
     "point": "all other agents together",
@@ -52,7 +53,10 @@ def reading(board: Board, results: Path) -> dict[str, str]:
         "best one on the split's held-out data is run again with fresh randomness, and measured once on the test data.",
         "Not counted in ε": "What the choice of settings reveals about the held-out data is not counted, for any "
         "method. What counts as public, such as the number of users and the ranges that settings are searched in, "
-        "costs nothing.",
+        "costs nothing. Some tasks prepare their inputs with statistics of private data, to which no noise is added: "
+        "`odd_even` and `odd_even_dirichlet` with principal components, a mean and a largest norm, `movielens` with "
+        "features of films, a graph and means, `school` with means and standard deviations. And every ε is that of "
+        "noise that is a real number, where programs draw floating-point numbers.",
         "Score": "Mean over splits with its 95 % interval (Student's t). Where a task has a data set, all splits are "
         "of the same data, so the interval does not cover how other data or users would fare.",
         "Rank": "Among methods at the same task, unit and ε, by mean score: 1 is the best, and ties share the better "

@@ -39,7 +39,7 @@ def alone(kind: str, number: int, seed: int, scratch: Path | None) -> int:
     """Run one kind of trouble; 0 where nothing was wrong."""
     with tempfile.TemporaryDirectory(prefix="soak-", dir=scratch) as folder:
         os.environ["BENCH_CACHE"] = os.path.join(folder, "cache")
-        from compiler_flags import compile_quickly
+        from compiling import compile_quickly
 
         compile_quickly()
         from soak import campaigns
