@@ -73,7 +73,7 @@ def ppsgd_longer(scale: str) -> Sweep:
         sweep._replace(
             name="ppsgd_longer",
             reproduces="Bietti et al. 2022, Figure 1a, continued (not in the paper)",
-            notes="the paper shows some 500 rounds, at a delta_std that differs from its program's",
+            notes="the paper does not give its number of rounds, and its delta_std is not its program's",
         ),
         keep=keep,
         num_rounds=4000,

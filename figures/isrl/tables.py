@@ -10,6 +10,7 @@ from bench.theory.isrl import EXPERIMENT, Setting
 from figures.shared.figure import Figure
 
 EPSILONS = (0.75, 18.0)  # the ends of the range in the experiment
+LETTERS = {"N": "silos", "n": "records", "d": "features"}
 REBUILT = "rebuilt here from the sentences of the paper, not its printed formulas"
 
 
@@ -20,7 +21,7 @@ def evaluate(rows_of: Callable[[Setting], list]) -> pd.DataFrame:
         for epsilon in EPSILONS
         for row in rows_of(Setting(epsilon=epsilon, **EXPERIMENT))
     ]
-    sizes = {name: EXPERIMENT[name] for name in ("silos", "records", "features")}
+    sizes = {name: EXPERIMENT[name] for name in LETTERS.values()}
     return pd.DataFrame(rows).assign(formulas=REBUILT, **sizes)
 
 
@@ -30,12 +31,14 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
     The algorithm is followed by the condition on the silos' data where there is one.
     """
     keys = ["algorithm", "data", "risk_formula", "rounds_formula"]
+    at = ", ".join(f"{letter} = {EXPERIMENT[name]:g}" for letter, name in LETTERS.items())
+    value = f"value at {at}, epsilon = {' and '.join(f'{epsilon:g}' for epsilon in EPSILONS)} (? = not rebuilt)"
     rows = []
     for (algorithm, data, risk, rounds), group in table.groupby(keys, sort=False):
         row = {"algorithm": f"{algorithm} ({data})" if data != "any" else algorithm, "excess risk (rebuilt)": risk}
         numbers = {name: _at_both(group[name]) for name in ("risk", "rounds", "gradients")}
-        row |= {"value": numbers["risk"], "rounds (rebuilt)": rounds, "number": numbers["rounds"]}
-        rows.append(row | {"gradients": numbers["gradients"]})
+        row |= {value: numbers["risk"], "rounds (rebuilt)": rounds, "number": numbers["rounds"]}
+        rows.append(row | {"gradients (rebuilt)": numbers["gradients"]})
     return pd.DataFrame(rows)
 
 
@@ -53,7 +56,8 @@ def draw(table: pd.DataFrame, title: str):
     both = " and ".join(f"{epsilon:g}" for epsilon in EPSILONS)
     sizes = f"$N$ = {EXPERIMENT['silos']:g}, $n$ = {EXPERIMENT['records']:g}, $d$ = {EXPERIMENT['features']:g}"
     note = rf"orders only, $\ell^2 = d \log 1/\delta$; numbers at {sizes}, $\varepsilon$ = {both} (one: at both)"
-    figure = tables.draw(printed(table), f"{title}: {note}")
+    cells = printed(table).rename(columns=lambda name: name.split(" at ")[0])  # the title says at which sizes
+    figure = tables.draw(cells, f"{title}: {note}")
     figure.text(0.01, -0.01, f"Formulas: {REBUILT}. ? = could not be rebuilt.", fontsize=7.5, color="#444444", va="top")
     return figure
 

@@ -120,7 +120,7 @@ def _not_run(table: pd.DataFrame, names: Sequence[str]) -> str:
         run = set(table.loc[(table["dataset"] == name) & (table["repetitions"] > 0), "algorithm"])
         if missing := [model for model in common.MODELS if model not in run]:
             lacking.append(f"{', '.join(missing)} on {name}")
-    return f"Not run with ten clients: {'; '.join(lacking)}." if lacking else ""
+    return f"Not run over epsilon: {'; '.join(lacking)}; Tables 2 to 4 have two." if lacking else ""
 
 
 FIGURE = Figure(

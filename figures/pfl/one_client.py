@@ -49,8 +49,8 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         "One client with all data, by batch size and settings (Bhaskar et al. 2025, Table 5, $k$ = 1)",
-        "Grey: the published cells, said to have the settings of the others ($C$ = 1, step 0.3, momentum 0.5), with "
-        "batches of 64.",
+        "Grey: the published cells, at the batches of 64 of the others. The paper keeps parameters constant over $k$ "
+        "($C$ = 1, step 0.3, momentum 0.5) and does not say how one client was trained.",
     )
 
 

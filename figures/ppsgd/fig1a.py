@@ -16,6 +16,7 @@ PANELS = (0.0, 1.0, 10.0)
 CURVES = (0.0, 0.3, 1.0, 3.0, float("inf"))
 TUNINGS = {"risk": "excess_risk", "validation": "validation_loss"}  # the paper's way first
 TUNING_TITLES = {"risk": "step size by exact risk, as in the paper", "validation": "step size by held-out loss"}
+WHOSE = {0.01: "as printed", 0.1: "as in the program"}  # users' spread
 FLOOR: style.Look = {"color": "#333333", "linestyle": (0, (7, 3, 1, 3)), "linewidth": 0.9}
 
 
@@ -49,8 +50,9 @@ def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
             with style.same_limits(ax):
                 for floor in panel["global_floor"].unique()[:1]:
                     ax.axhline(floor, **FLOOR)
+        whose = f"\n({WHOSE[delta]})" if delta in WHOSE else ""
         row[0].set_ylabel(
-            f"excess risk per user and coordinate\nusers' spread $\\delta_{{\\mathrm{{std}}}}$ = {delta:g}"
+            f"excess risk per user and coordinate\nusers' spread $\\delta_{{\\mathrm{{std}}}}$ = {delta:g}{whose}"
         )
     for column, sigma in enumerate(panels):
         panel = table[table["noise_multiplier"] == sigma]

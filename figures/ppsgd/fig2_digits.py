@@ -144,7 +144,8 @@ def _level(axes, rows: pd.DataFrame, **look) -> None:
 def panel(silent, ax, panel: pd.DataFrame, curves=CURVES) -> None:
     """Accuracy against epsilon, and at its left in a strip the values without noise."""
     best = panel[panel["curve"] == "best so far"].sort_values("epsilon")
-    ax.plot(best["epsilon"], best["test_accuracy"], **BEST, zorder=2.6)
+    # In the order of epsilon: what is best at one epsilon is the best up to the next that was run.
+    ax.plot(best["epsilon"], best["test_accuracy"], **BEST, drawstyle="steps-post", zorder=2.6)
     for a, look in looks(style.present(panel, "personalization", curves)).items():
         line = panel[panel["personalization"] == a]
         if a == common.LOCAL:

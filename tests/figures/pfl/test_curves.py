@@ -190,7 +190,7 @@ def test_what_a_client_reaches_alone_is_a_level_line_beside_accuracy_by_epsilon(
     assert "alone" not in text_of(figure.picture(plain))
     assert "Not run" not in text_of(drawn)
     fewer = EPSILON[(EPSILON["dataset"] != "CIFAR-10") | (EPSILON["algorithm"] == "SN+Lin")]
-    assert "Not run with ten clients: CNN+RL, CNN+TS, SN+CNN on CIFAR-10." in text_of(
+    assert "Not run over epsilon: CNN+RL, CNN+TS, SN+CNN on CIFAR-10; Tables 2 to 4 have two." in text_of(
         figure.picture(figure.table(fewer))
     )
     with pytest.raises(InputError, match="no run of pfl_epsilon"):
