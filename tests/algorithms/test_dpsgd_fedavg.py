@@ -254,6 +254,7 @@ def test_special_cases_are_fedavg(name, args):
         np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_control_variates_cancel_in_the_mean_with_one_step_in_a_round_and_not_with_two():
     tiny, once = task(MEMBERS), PRIVATE | {"total_epochs": 4, "batch_size": 12, "momentum": 0.0}
     for num_epochs, same in ((1, True), (2, False)):

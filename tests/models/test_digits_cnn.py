@@ -129,6 +129,7 @@ def test_the_grids_arguments_give_the_programs_steps(a, task):
     assert float(info["clipped"]) == pytest.approx(np.mean([norm > clip_norm for norm in norms]))
 
 
+@pytest.mark.slow
 def test_local_learning_keeps_the_random_representation_and_accuracy_is_counted(task):
     algorithm = ALGORITHMS["ppsgd"].make(
         task,

@@ -207,6 +207,7 @@ def test_the_head_of_ppsgd_is_that_of_figure_1d():
     assert float(jnp.max(jnp.abs(one.theta))) > 0
 
 
+@pytest.mark.slow
 def test_learning_alone_and_fine_tuning_start_at_the_common_model():
     """A local model is 0 at first: with steps of length 0 every user predicts as the common model does."""
     task = small_task()

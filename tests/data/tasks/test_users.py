@@ -148,6 +148,7 @@ def test_common_accuracy_is_the_mean_over_models(pictures, form):
     assert float(found["common_accuracy"]) == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_the_network_on_pictures_takes_a_private_round(pictures):
     task = cifar_users.cifar_users(0, model="cnn", num_users=3, size=32)
     assert wrong_fields(task) == []
