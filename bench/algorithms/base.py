@@ -110,7 +110,9 @@ class Method(NamedTuple):
         except InputError:
             raise
         except Exception as error:
-            raise InputError(f"`check` of {self.make.__name__} fails: {in_one_line(error)}") from error
+            lacks = isinstance(error, TypeError) and "required keyword-only argument" in str(error)
+            remedy = f": give {self.make.__name__} that argument, or a `check` without it" if lacks else ""
+            raise InputError(f"`check` of {self.make.__name__} fails: {in_one_line(error)}{remedy}") from error
 
     def readings(self, task, *, delta: float, **args) -> dict:
         """Return the result of `releases`; a single Release is called "paper".

@@ -56,7 +56,7 @@ def load_method(target: str | Method | Callable) -> tuple[str, Method]:
             )
         return target, ALGORITHMS[target]
     path = Path(file)
-    module = _imported(path)
+    module = _imported(path, "the method")
     methods = {key: value for key, value in vars(module).items() if isinstance(value, Method)}
     if not colon:
         built_in = set(map(id, ALGORITHMS.values()))  # those that the file builds on are not its own
@@ -88,7 +88,7 @@ def load_network(target: str | Callable) -> tuple[Any, str]:
         if not (file.endswith(".py") and colon and name):
             raise InputError(f"--network is {target}: give FILE.py:NAME, a function that returns a flax module")
         path = Path(file)
-        module = _imported(path)
+        module = _imported(path, "the network")
         if not hasattr(module, name):
             functions = [key for key, value in vars(module).items() if _is_defined_in(module, value)]
             raise unknown_name(f"network in {file}", name, functions)
@@ -99,7 +99,9 @@ def load_network(target: str | Callable) -> tuple[Any, str]:
         try:
             made = made()
         except Exception as error:
-            raise InputError(f"network {shown(target)} fails: {in_one_line(error)}") from error
+            given = f"a function without arguments, and not {made.__name__}{inspect.signature(made)}"
+            remedy = f": give {given}" if inspect.signature(made).parameters else ""
+            raise InputError(f"network {shown(target)} fails: {in_one_line(error)}{remedy}") from error
     if not isinstance(made, nn.Module):
         raise InputError(
             f"network {shown(target)} is {shown(made)}: give a flax module, or a function that returns one"
@@ -193,10 +195,10 @@ def _method(value, methods: dict[str, Method], target: str) -> Method:
     return declared[0] if declared else Method(value, undeclared, version=0)
 
 
-def _imported(path: Path) -> ModuleType:
-    """Import a file as a module; its own folder is on the import path, as for a script."""
+def _imported(path: Path, what: str) -> ModuleType:
+    """Import the file that has `what` as a module; its own folder is on the import path, as for a script."""
     if not path.is_file():
-        raise InputError(f"{path} is not a file: give the file that has the method")
+        raise InputError(f"{path} is not a file: give the file that has {what}")
     spec = importlib.util.spec_from_file_location(f"{PREFIX}{path.stem}", path)
     assert spec is not None  # as for every name that ends in .py
     assert spec.loader is not None
@@ -212,9 +214,10 @@ def _imported(path: Path) -> ModuleType:
     except BaseException as error:  # whatever the file raises
         traceback = error.__traceback__
         frames = inspect.getinnerframes(traceback) if traceback else []
-        at = [frame.lineno for frame in frames if frame.filename == str(path)]
+        at = [frame.lineno for frame in frames if Path(frame.filename).resolve() == path.resolve()]
         line = f", line {at[-1]}" if at else f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
-        raise InputError(f"{path}{line} cannot be imported: {in_one_line(error)}") from None
+        fields = f": a Method has {', '.join(Method._fields)}" if Method.__name__ + ".__new__" in str(error) else ""
+        raise InputError(f"{path}{line} cannot be imported: {in_one_line(error)}{fields}") from None
     finally:
         sys.path.pop(0)
     return module

@@ -10,13 +10,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bench.algorithms.base import Method
+from bench.algorithms.base import Algorithm, Method
 from bench.algorithms.search_space import Interval
 from bench.audit.tasks import BESIDES, FAMILIES, NETWORKS, canary
 from bench.data.task import Task
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, in_one_line, unknown_name
 from bench.privacy import accounting
 from bench.privacy.events import Release
+from bench.sweeps import diagnose
 from bench.sweeps.spec import argument, arguments, parameters
 
 TRIED_NOISE = 2.0  # a multiplier at which every accountant gives a number, to find out which epsilons are finite
@@ -55,6 +56,16 @@ class Subject(NamedTuple):
     def canary(self, shape: str) -> np.ndarray:
         """Return one canary of a shape in `tasks.SHAPES`, [1, feature], on the family's task."""
         return canary(shape, FAMILIES[self.family].features)
+
+    def culprit(self) -> str | None:
+        """Return which function of the method does not do what it must, and how; None where all do."""
+        traced = parameters(self.method)[1]
+        fixed = {name: value for name, value in self.args.items() if name not in traced}
+
+        def make(task: Task, hyper: Mapping[str, Any]) -> Algorithm:
+            return self.method.make(task, **fixed, **hyper)
+
+        return diagnose.culprit(make, self.method.make.__name__, _task(self.family, self.canaries), traced)
 
     @property
     def scales_noise(self) -> bool:
@@ -240,8 +251,9 @@ def run(subject: Subject, canaries, keys, *, present=None, chunk: int = CHUNK, s
     except InputError:
         raise
     except Exception as error:
-        name = subject.method.make.__name__
-        raise InputError(f"{name} fails on the task for {subject.family}: {type(error).__name__}: {error}") from error
+        name, family = subject.method.make.__name__, subject.family
+        wrong = subject.culprit() or f"{name} fails: {in_one_line(error)}"
+        raise InputError(f"on the task for {family}, {wrong}") from error
 
 
 def _in_chunks(subject: Subject, canaries, present, keys, *, chunk: int, start: float) -> Views:

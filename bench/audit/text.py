@@ -3,6 +3,8 @@
 import math
 from collections.abc import Callable
 
+LOCAL_STEPS = "num_steps"  # the argument of methods whose users take several steps in a round
+
 COLUMNS: dict[str, Callable] = {
     "reading": lambda f: f.reading if f.release.sound else f"{f.reading} (not proven)",
     "neighbours": lambda f: f.release.neighbors,
@@ -45,6 +47,11 @@ def text_of(found) -> str:
         lines += ["", *_of_part(part, found.method, "/".join(units))]
     for family, reason in found.not_played.items():
         lines.append(f"not played on the task for {family}: {reason}")
+    if found.args.get(LOCAL_STEPS) == 1:
+        lines.append(
+            "This is with one local step in a round. A comparison takes as many as its baselines, mostly five: audit "
+            f"that, too, with --set {LOCAL_STEPS}=5"
+        )
     return "\n".join(lines)
 
 

@@ -247,7 +247,7 @@ def compare(
     print(brief_text(table, [f"{note}." for note in table.attrs["notes"] if any(label in note for label in given)]))
     if "board" in table.attrs:
         print(f"\nthe methods of the board are those of {table.attrs['board']}")
-    print(f"\ngains, costs and all {len(table.attrs['notes'])} notes: {folder / f'{COMPARISON}.md'}")
+    print(f"\ngains, costs and all notes: {folder / f'{COMPARISON}.md'}")
     print(folder / f"{COMPARISON}.png")
 
 
@@ -336,7 +336,9 @@ def _of_own(task: str, client: str | None, label: str | None, regression: bool, 
 
 
 def _baselines(text: str) -> list[str]:
-    return [] if text == "none" else [name.strip() for name in text.split(",") if name.strip()]
+    if not (names := [name.strip() for name in text.split(",") if name.strip()]):
+        raise InputError("--baselines is empty: give names separated by commas, or none")
+    return [] if names == ["none"] else names
 
 
 @app.command()

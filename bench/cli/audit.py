@@ -142,7 +142,8 @@ def _outputs(files: list[str], epsilon: float, delta: float, confidence: float, 
         raise InputError(f"{absent[0]} does not exist: give files that numpy.save or numpy.savez wrote")
     if not files or len(files) % 2:
         raise InputError(
-            f"--outputs has {len(files)} files: give one for each round with the unit, and then as many without it"
+            f"--outputs has {len(files)} file{'s' * (len(files) != 1)}: give one for each round with the unit, and "
+            "then as many without it"
         )
     halves = paths[: len(paths) // 2], paths[len(paths) // 2 :]
     found = audit_outputs(*halves, epsilon=epsilon, delta=delta, confidence=confidence, gaussian=gaussian)

@@ -450,7 +450,7 @@ def _meant(task: Any) -> Problem:
         )
     if task in PROBLEMS:
         return PROBLEMS[task]()
-    if task.endswith(".npz") or is_table(Path(task)):
+    if task.endswith(".npz") or is_table(Path(task)) or Path(task).is_file():
         return own_clients(task)
     names, otherwise = [*PROBLEMS, "FILE.npz", "FILE.csv", "FILE.parquet"], ""
     if task in TASKS:
@@ -484,6 +484,8 @@ def own_clients(
         InputError: for an option that does not apply to npz files, or a network that cannot be loaded.
     """
     path = Path(path)
+    if path.is_file() and path.suffix != ".npz" and not is_table(path):
+        raise InputError(f"{path} is no file of clients: give an npz file, or a CSV or Parquet file")
     if network is not None and regression:
         raise InputError("a network is for classes: leave out --regression, or --network for a linear model of numbers")
     if path.suffix == ".npz":

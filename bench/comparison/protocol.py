@@ -105,7 +105,8 @@ def read_protocol(folder: Path) -> Protocol:
         return found
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
-            f"{folder} is not the folder of a board's task, as it has no {PROTOCOL}: run `python -m bench board` first"
+            f"{folder} is not the folder of a board's task, as it has no {PROTOCOL}: run `python -m bench board TASK` "
+            "first, for a task of the board; data of your own have no board, so leave --against out"
         ) from None
     except RecursionError:
         raise InputError(f"{folder / PROTOCOL} is damaged: run the board again with --fresh") from None

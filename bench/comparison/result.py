@@ -11,6 +11,7 @@ import pandas as pd
 from bench.comparison.plan import LOCAL_STEPS, Plan
 from bench.comparison.report import convergence
 from bench.comparison.search import Setting
+from bench.sweeps.spec import parameters
 
 FEWEST = 3  # values of an argument of which one can lie at an end
 
@@ -143,6 +144,17 @@ class Comparison(NamedTuple):
                 )
         return lines
 
+    def _audited(self, labels: Sequence[str]) -> dict[str, list[str]]:
+        """Methods by the option of `audit` without which it would try another number of local steps."""
+        found: dict[str, list[str]] = {}
+        for label in labels:
+            candidate = self.plan.candidates[label]
+            own = parameters(candidate.method)[0].get(LOCAL_STEPS)
+            steps = candidate.args.get(LOCAL_STEPS) if own is not None else None
+            differs = steps is not None and own is not None and steps != own.default
+            found.setdefault(f"--set {LOCAL_STEPS}={steps}" if differs else "", []).append(label)
+        return found
+
     @property
     def requested(self) -> list[str]:
         """The names of the methods that are compared with the baselines."""
@@ -170,9 +182,9 @@ class Comparison(NamedTuple):
                 for label in self.not_private
             ),
             *(
-                [f"Epsilon of {', '.join(declared)} is as declared by the method: `python -m bench audit` tests it"]
-                if declared
-                else []
+                f"Epsilon of {', '.join(labels)} is as declared by the method: `python -m bench audit` tests it"
+                + f", with {words} as here" * bool(words)
+                for words, labels in self._audited(declared).items()
             ),
             *(
                 f"{label} diverged with all settings tried: give more --settings, or --tune over smaller values"

@@ -123,10 +123,15 @@ def searched(text: str) -> list[Any] | Interval:
         InputError: for an invalid interval, or an empty list.
     """
     kind, *rest = text.split(":")
-    if kind not in ("log", "lin") or len(rest) != 2:
+    if kind not in ("log", "lin") or len(rest) > 2:
         return values(text)
     try:
         low, high = map(float, rest)
     except ValueError:
-        raise InputError(f"{text!r} is not an interval: write {kind}:LOW:HIGH, such as log:1e-4:1e-1") from None
+        raise InputError(
+            f"{text!r} is not an interval: write {kind}:LOW:HIGH, such as log:1e-4:1e-1, or {kind}:LOW:HIGH:COUNT for "
+            "so many values"
+        ) from None
+    if not -math.inf < low < high < math.inf or (kind == "log" and low <= 0):
+        raise InputError(f"{text!r} is not an interval: LOW must be below HIGH, and both above 0 for log")
     return Interval(low, high, log=kind == "log")

@@ -86,6 +86,7 @@ GROUPS = {  # the task's field, its description, and a task that has it
     Peers: ("peers", "graph of peers with objectives of their own", "linear_p2p_100"),
     Head: ("head", "representation with a head upon it", "digits_cnn"),
 }
+HOW = {Head: ", or name the last layer of your network head"}  # to give a task of one's own what it lacks
 
 
 @jax.tree_util.register_dataclass
@@ -196,7 +197,9 @@ class Task:
         name, words, example = GROUPS[group]
         value = getattr(self, name)
         if value is None:
-            raise InputError(f"task {self.name} has no {words}: use a task that has it, such as {example}")
+            raise InputError(
+                f"task {self.name} has no {words}: use a task that has it, such as {example}{HOW.get(group, '')}"
+            )
         return value
 
 

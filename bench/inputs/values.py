@@ -80,6 +80,6 @@ def distinct_pairs(option: str, given: list[str] | None) -> dict[str, str]:
         if not (key and equals and rest):
             raise InputError(f"{option} {text} is not NAME=VALUE: write {option} NAME=VALUE")
         if key in out:
-            raise InputError(f"{option} {key} is given twice: give it once, a list as {key}=A,B,C")
+            raise InputError(f"{option} {key} is given twice: give it once")
         out[key] = rest
     return out

@@ -13,6 +13,7 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
+from flax.errors import InvalidRngError
 from jax import Array
 
 from bench.errors import InputError, in_one_line
@@ -60,9 +61,20 @@ def initial_parameters(module: nn.Module, key: Array, inputs: Any) -> Any:
         )
     params = variables[PARAMETERS]
     apply = jax.jit(apply_of(module))
-    together = apply(params, inputs)
+    try:
+        together = apply(params, inputs)
+    except InvalidRngError:
+        raise InputError(
+            f"network {name} draws random numbers when it is applied, which no method gives it: leave out dropout, or "
+            "make it deterministic"
+        ) from None
     if together.ndim != 2 or len(together) != len(inputs):
         raise InputError(f"network {name} gives {together.shape}: logits [example, class] are needed")
+    if not np.isfinite(together).all():
+        raise InputError(
+            f"network {name} gives logits that are not finite on the first examples at its initial parameters: keep it "
+            "from logarithms and divisions of what may be 0 or negative, or scale the inputs"
+        )
     alone = jnp.concatenate([apply(params, inputs[place : place + 1]) for place in range(2)])
     if not np.allclose(together[:2], alone, rtol=1e-3, atol=1e-4):
         raise InputError(

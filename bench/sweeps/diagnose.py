@@ -35,7 +35,9 @@ def culprit(make: Callable[[Task, Mapping], Algorithm], name: str, task: Task, t
         except (InputError, MemoryError):  # a lack of memory is no fault of the method
             raise
         except Exception as error:
-            raise _Wrong(f"`{function}` of {name} fails: {_in_one_line(error)}") from error
+            of_tree = isinstance(error, TypeError) and not isinstance(task.init_params, jax.Array | np.ndarray)
+            remedy = f": the model of {task.name} is a tree of arrays, so compute with jax.tree.map" if of_tree else ""
+            raise _Wrong(f"`{function}` of {name} fails: {_in_one_line(error)}{remedy}") from error
 
     try:
         traced_alone("make", lambda hyper: checked_algorithm(make(task, hyper), name) and None, hypers)

@@ -101,6 +101,13 @@ def test_a_file_that_does_not_import_is_refused_with_the_line(tmp_path, code, wo
         load_method(str(path))
 
 
+def test_the_line_is_said_of_a_path_from_here_too_and_the_fields_of_a_method(tmp_path, monkeypatch):
+    (tmp_path / "broken.py").write_text(FILE.replace("version=1)", "version=1, costs=None)"))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"broken.py, line \d+ cannot .*'costs': a Method has make, .*, cost, divides"):
+        load_method("broken.py")
+
+
 def test_a_space_may_have_lists_and_intervals(file):
     for text in ("[0.1, 1.0]", "(0.1,)", "Interval(0.1, 1.0)"):
         code = FILE.replace("version=1)", f"version=1, space={{'step_size': {text}}})")

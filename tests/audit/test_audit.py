@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from bench import Algorithm, Method, Scalar, State
 from bench.algorithms import ALGORITHMS
 from bench.audit import audit
 from bench.audit.report import Audit
@@ -207,6 +208,21 @@ def test_bad_input_is_one_line_and_status_2(words, said, monkeypatch, capsys):
     assert (status, written, len(lines)) == (2, "", 1)
     assert lines[0].startswith("error: ")
     assert said in lines[0]
+
+
+def test_one_local_step_is_said_since_comparisons_take_more():
+    quick = {"runs": 900, "canaries": 0, "family": "users"}
+    assert "audit that, too, with --set num_steps=5" in text_of(audit("dp_fedavg", **quick))
+    assert "num_steps=5" not in text_of(audit("ppsgd", **quick))
+
+
+def test_a_fault_is_that_of_a_function_of_the_method():
+    def broken(task, *, num_sampled: int, batch_size: int, sampler: str, noise_multiplier: Scalar):
+        return Algorithm(lambda key: State((), task.init_params), lambda key, state: state, lambda s: s.variables)
+
+    method = Method(broken, ALGORITHMS["dp_fedavg"].releases, version=1)
+    with pytest.raises(InputError, match="on the task for users, `round` of broken returns a State: return State"):
+        audit(method, runs=900, canaries=0)
 
 
 def test_what_declares_no_privacy_ends_well(monkeypatch, capsys):

@@ -134,7 +134,7 @@ def test_the_command_reads_files_of_rounds_and_tells_by_its_status(tmp_path, mon
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--outputs", "a.npy"], "--outputs has 1 files: give one for each round with the unit"),
+        (["--outputs", "a.npy"], "--outputs has 1 file: give one for each round with the unit"),
         (["--outputs", "a.npy", "none.npy"], "none.npy does not exist"),
         (["--outputs", "a.npy", "text.npy"], "text.npy is no array of NumPy: give a file that numpy.save"),
         (["--outputs", "a.npy", "objects.npy"], "objects.npy cannot be read"),

@@ -51,7 +51,9 @@ def test_the_right_one_passes_and_half_of_its_noise_is_refuted(strength):
     assert found.verdict == "passed", text_of(found)
     assert text_of(found).startswith("passed: consistent with epsilon 3 (paper); noise 1.")
     assert found.left_out
-    parts = [part._replace(findings=tuple(each._replace(played=False) for each in part.findings)) for part in found.parts]
+    parts = [
+        part._replace(findings=tuple(each._replace(played=False) for each in part.findings)) for part in found.parts
+    ]
     assert found._replace(parts=tuple(parts)).verdict == "inconclusive"  # whatever would have been seen
     wrong = audit(METHOD._replace(releases=half), args=args, **options)
     assert wrong.refuted, text_of(wrong)

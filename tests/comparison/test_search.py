@@ -108,7 +108,7 @@ def test_an_interval_of_the_command_line():
     assert first_of({"a": searched("log:1e-3:1"), "b": [3, 4]}) == {"a": 1e-3, "b": 3}
 
 
-@pytest.mark.parametrize("text", ["log:0:1", "log:2:1", "lin:a:2", "log:1:inf", "lin:nan:1", "log:1:1"])
+@pytest.mark.parametrize("text", ["log:1", "log:0:1", "log:2:1", "lin:a:2", "log:1:inf", "lin:nan:1", "log:1:1"])
 def test_an_interval_that_is_none_is_refused(text):
     with pytest.raises(InputError, match="interval"):
         searched(text)

@@ -144,6 +144,24 @@ def test_normalisation_over_a_batch_is_refused(running, words):
         initial_parameters(Normalised(running), jax.random.key(0), jax.random.normal(jax.random.key(1), (3, 5)))
 
 
+class Trouble(nn.Module):
+    """Dropout, or the logarithm of what may be negative."""
+
+    dropout: bool
+
+    @nn.compact
+    def __call__(self, x):
+        x = nn.Dropout(0.5, deterministic=False)(x) if self.dropout else jnp.log(x)
+        return nn.Dense(2)(x)
+
+
+@pytest.mark.parametrize(("dropout", "words"), [(True, "random numbers .*leave out dropout"), (False, "not finite")])
+def test_networks_that_draw_or_are_not_finite_are_refused_as_what_they_are(dropout, words):
+    key = jax.random.key(0)
+    with pytest.raises(InputError, match=words):
+        initial_parameters(Trouble(dropout), key, jax.random.normal(key, (3, 5)))
+
+
 def test_a_network_that_does_not_fit_is_named():
     with pytest.raises(InputError, match=r"network Small gives \(3, 4, 2\)"):
         initial_parameters(Small(), jax.random.key(0), jnp.ones((3, 4, 5)))

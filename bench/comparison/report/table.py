@@ -158,9 +158,8 @@ def brief_heading(table: pd.DataFrame) -> str:
     """Return a sentence above the table for a terminal."""
     first = table.iloc[0]
     better = "larger" if first["best"] == "max" else "smaller"
-    splits = " to ".join(map(str, sorted(set(table["repetitions"].astype(int)))))
     return (
-        f"{first['metric']} on the test data of {data_of(table)}, {better} is better: mean over {splits} splits, "
+        f"{first['metric']} on the test data of {data_of(table)}, {better} is better: mean over {_splits(table)}, "
         "± half the width of its 95 % interval, and in brackets the rank"
     )
 
@@ -189,11 +188,16 @@ def data_of(table: pd.DataFrame) -> str:
     return problem if task == problem else f"{problem} ({task})"
 
 
+def _splits(table: pd.DataFrame) -> str:
+    """Return the number of splits in words."""
+    numbers = sorted(set(table["repetitions"].astype(int)))
+    return f"{' to '.join(map(str, numbers))} split{'s' * (numbers != [1])}"
+
+
 def heading(table: pd.DataFrame) -> str:
     """Sentences that explain the numbers of the table."""
     first = table.iloc[0]
     better = "larger" if first["best"] == "max" else "smaller"
-    splits = " to ".join(map(str, sorted(set(table["repetitions"].astype(int)))))
     over = first["gain_over"]
     over = f"the {over}" if over == BEST_BASELINE else tables.no_markup(over)
     paired = "by split"
@@ -201,7 +205,7 @@ def heading(table: pd.DataFrame) -> str:
         paired = "by split and user, with an interval over splits and users"
     return (
         f"{first['metric']} on the test data of {tables.no_markup(data_of(table))}, {better} is better: mean and "
-        f"95 % interval over {splits} splits, rank at that ε, and gain over {over}, paired {paired}. "
+        f"95 % interval over {_splits(table)}, rank at that ε, and gain over {over}, paired {paired}. "
         f"{_intervals(first)} {_asterisk(table)} {tables.no_markup(privacy(table))}"
     )
 

@@ -30,7 +30,8 @@ def test_tables_for_a_paper(tmp_path):
     assert written(page.parent) == ["b.html", "board.csv", "board.md", "board.tex", "scores.csv"]
     markdown, latex = (page.with_name(f"board.{kind}").read_text() for kind in ("md", "tex"))
     protected = (
-        "Protected: everything that one user holds, against everybody who sees the shared model. δ is 0.0001 on "
+        "Protected: everything that one user holds, against everybody who sees the shared models, but not against the "
+        "server, which is trusted with the users' messages and with who takes part in a round. δ is 0.0001 on "
     )
     table = "first, 0.0001 on second.\n\n| method | mean rank | first | second |\n"
     assert f"## One user, add-or-remove one, ε = 4\n\n{protected}{table}" in markdown
