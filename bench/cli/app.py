@@ -299,6 +299,10 @@ def board(
             raise InputError(
                 "--add adds a method to the board of one task: name the task, as in `bench board digits --add FILE.py`"
             )
+        ours = {"--epsilons": epsilons, "--seeds": seeds, "--settings": num_settings, "--rounds": rounds}
+        ours |= {"--methods": methods, "--fresh": fresh or None}
+        for option in [option for option, chosen in ours.items() if chosen is not None]:
+            raise InputError(f"{option} is for a board that is run, and --add follows that of the board: leave it out")
         print(comparisons.add_to_board(add, (tasks or [""])[0], fixed=fixed, **where))
         print("the audit did not refute its privacy statement", file=sys.stderr)
         return

@@ -184,6 +184,6 @@ class Trainer:
             self.fitted[key] = made, time.monotonic() - began
             messages.append(
                 f"{unit.task.name}: {len(unit.points)} points x {num_runs} seeds in chunks of {made.chunk}, "
-                f"peak memory {made.peak_bytes / 1e9:.2f} GB, compiled in {self.fitted[key][1]:.1f} s"
+                f"peak memory {made.peak_bytes / 1e6:,.0f} MB, compiled in {self.fitted[key][1]:.1f} s"
             )
         return self.fitted[key]
