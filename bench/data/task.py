@@ -86,9 +86,8 @@ GROUPS = {  # the task's field, its description, and a task that has it
     Peers: ("peers", "graph of peers with objectives of their own", "linear_p2p_100"),
     Head: ("head", "representation with a head upon it", "digits_cnn"),
 }
-HOW: dict[type, str] = {
-    Head: ", or name the last layer of your network head"
-}  # to give a task of one's own what it lacks
+# To give a task of one's own what it lacks.
+HOW: dict[type, str] = {Head: ", or name the last layer of your network head"}
 
 
 @jax.tree_util.register_dataclass

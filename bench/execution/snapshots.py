@@ -1,12 +1,13 @@
-"""Snapshots of long units: the state after an evaluation, so that a stopped command does not repeat what came before.
+"""Snapshots of long units: the state after some rounds, so that a stopped command does not repeat what came before.
 
 A worker writes them to the cache folder of its own machine, and a worker that gets the same unit goes on from there.
 The same unit is one with the same points, runs, data and chunk, source, version of jax and devices. The numbers are
 then those of an undisturbed run to the last bit, since a round's key depends on the run and the round alone.
 
-A snapshot is written at most once a minute, and so seldom that writing takes less than a fiftieth of the time. A unit
-of less than a minute has none. Where several processes share a run, each keeps what its own devices hold; the first
-decides when, and they go on from the last snapshot that all of them have.
+A snapshot is written at most once a minute, and so seldom that writing takes less than a fiftieth of the time: after an
+evaluation, or after some rounds between two. A unit of less than a minute has none. Where several processes share a
+run, each keeps what its own devices hold, after evaluations alone; the first decides when, and they go on from the last
+snapshot that all of them have.
 """
 
 import contextlib
@@ -37,17 +38,18 @@ ENDING = ".state"
 
 
 class Snapshot(NamedTuple):
-    """What is needed to go on after an evaluation.
+    """What is needed to go on after some rounds.
 
-    evaluations: that are done, without the one at round 0.
+    rounds: that are done.
     seconds: of training so far.
-    state: of each leaf the parts on this process's devices, as `parts_of` returns them.
-    metrics: of each evaluation, that at round 0 included: name -> [seed, point].
+    kept: of each leaf of the state and of the info since the last evaluation the parts on this process's devices, as
+        `parts_of` returns them.
+    metrics: of each evaluation so far, that at round 0 included: name -> [seed, point].
     """
 
-    evaluations: int
+    rounds: int
     seconds: float
-    state: list[list[np.ndarray]]
+    kept: list[list[np.ndarray]]
     metrics: list[Mapping[str, np.ndarray]]
 
 
@@ -91,29 +93,29 @@ class Snapshots:
                 # An incomplete file is impossible, but the disk may have lost a part of one.
                 with contextlib.suppress(Exception):
                     snapshot = Snapshot(*pickle.loads(path.read_bytes()))
-                    found[snapshot.evaluations] = snapshot
+                    found[snapshot.rounds] = snapshot
         last = _last_of_all(sorted(found, reverse=True))
         if last is None:
             return None
         self.before_s = found[last].seconds
         return found[last]
 
-    def offer(self, evaluations: int, state: Any, metrics: Sequence[Mapping[str, np.ndarray]]) -> None:
+    def offer(self, rounds: int, kept: Any, metrics: Sequence[Mapping[str, np.ndarray]]) -> None:
         """Write a snapshot, if the last one is long ago. Where it cannot be written, nothing is.
 
         Args:
-            evaluations: that are done.
-            state: after them, leaves on devices.
+            rounds: that are done.
+            kept: the state after them and the info since the last evaluation, leaves on devices.
             metrics: of all evaluations so far.
         """
         now = time.monotonic()
         waited, size = now - self.last, 0
         if due := waited >= LEAST_S:  # else a short round would wait for the size
-            size = sum(part.nbytes for leaf in jax.tree.leaves(state) for part in _shards(leaf))
+            size = sum(part.nbytes for leaf in jax.tree.leaves(kept) for part in _shards(leaf))
             due = waited >= size / BYTES_PER_SECOND / SHARE and size < 0.2 * memory.available()
         if not _as_the_first_says(due):
             return
-        content = Snapshot(evaluations, self.before_s + now - self.began, parts_of(state), list(metrics))
+        content = Snapshot(rounds, self.before_s + now - self.began, parts_of(kept), list(metrics))
         with contextlib.suppress(OSError, MemoryError):
             self._make_room(size)
             if self.path.exists():

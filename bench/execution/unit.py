@@ -123,11 +123,10 @@ class Trainer:
         asked = [(point.id, point.traced) for point in points], first.num_rounds, first.eval_every
         snapshots = Snapshots(jax.tree.leaves(task), (task.name, *asked, runs, fitted.chunk, self.devices))
         if kept := snapshots.load():
-            rounds = kept.evaluations * first.eval_every
             runs_said = f"{len(points)} points x {len(runs)} seeds" if len(points) * len(runs) > 1 else "a run"
             watch.resumed(
-                rounds,
-                f"{unit.task.name}: {runs_said} of {first.algorithm} goes on after round {rounds} of "
+                kept.rounds,
+                f"{unit.task.name}: {runs_said} of {first.algorithm} goes on after round {kept.rounds} of "
                 f"{first.num_rounds}, up to which an earlier command came",
             )
         try:
@@ -141,8 +140,8 @@ class Trainer:
                     num_evals=first.num_rounds // first.eval_every,
                     chunk=fitted.chunk,
                     on_block=watch.at,
-                    begun=kept and engine.Begun(kept.evaluations, partial(with_parts, parts=kept.state), kept.metrics),
-                    on_state=snapshots.offer,
+                    begun=kept and engine.Begun(kept.rounds, partial(with_parts, parts=kept.kept), kept.metrics),
+                    on_kept=snapshots.offer,
                 )
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
             if not ran_out(error):

@@ -275,14 +275,36 @@ class Step:
         self._room: Mapping[str, jax.Array] | None = None  # for the info, used again
         self.round_s = 0.0  # seconds of a round, measured by the last call without an evaluation
 
-    def __call__(self, task: Task, keys, hypers, state, first_round, on_part: Callable[[int], object] | None = None):
-        """Do all rounds, and return the state and the metrics; `on_part` is told how many are done after each call."""
+    def no_info(self) -> dict[str, jax.Array]:
+        """Return room for the info of all rounds."""
+        return {name: jnp.zeros(of.shape, of.dtype, device=of.sharding) for name, of in self.info.items()}
+
+    def __call__(
+        self,
+        task: Task,
+        keys,
+        hypers,
+        state,
+        first_round,
+        on_part: Callable[[int, Any, Any], object] | None = None,
+        begun: tuple[int, Mapping[str, jax.Array]] | None = None,
+    ):
+        """Do all rounds, and return the state and the metrics.
+
+        Args:
+            task, keys, hypers, state, first_round: as for `advance`.
+            on_part: called after each call but the last, with how many rounds are done, the state and the info of the
+                rounds so far. The next call takes both.
+            begun: how many of the rounds led to this state, and their info; None where it is that before the first.
+        """
         if self.stride == self.num_rounds:
             return self.compiled(task, keys, hypers, state, first_round)
-        begin, metrics = 0, {}
         info, self._room = self._room, None  # a call that fails has taken it
         if info is None:
-            info = {name: jnp.zeros(of.shape, of.dtype, device=of.sharding) for name, of in self.info.items()}
+            info = self.no_info()
+        begin, metrics = 0, {}
+        if begun:
+            begin, info = begun
         while begin < self.num_rounds:
             end, began = self._end(begin), time.monotonic()
             state, info, metrics = self.compiled(
@@ -292,7 +314,7 @@ class Step:
                 jax.block_until_ready(metrics)
                 self.round_s = (time.monotonic() - began) / (end - begin)
                 if on_part:
-                    on_part(end)
+                    on_part(end, state, info)
             self.last, begin = end - begin, end
         self._room = info
         return state, metrics
@@ -395,20 +417,17 @@ def _fitted_chunk(program: Program, task: Task, num_seeds: int, names, num_point
         chunk = max(1, min(chunk // 2, int(chunk * budget / peak)))
 
 
-def _tell(tell: Callable[[int], object], before: int, done: int) -> None:
-    tell(before + done)
-
-
 class Begun(NamedTuple):
-    """Runs that were trained up to an evaluation.
+    """Runs of which some rounds were done before.
 
-    evaluations: that are done, without the one at round 0.
-    state: a function of the state before the first round, with whose structure and places it returns that after them.
-    metrics: of each evaluation, that at round 0 included: name -> [seed, point].
+    rounds: that are done.
+    kept: a function of a state and an info, with whose structure and places it returns those after these rounds. The
+        info is that of the rounds since the last evaluation, and empty where there are none.
+    metrics: of each evaluation so far, that at round 0 included: name -> [seed, point].
     """
 
-    evaluations: int
-    state: Callable[[Any], Any]
+    rounds: int
+    kept: Callable[[Any], Any]
     metrics: Sequence[Mapping[str, np.ndarray]]
 
 
@@ -423,7 +442,7 @@ def run_chunk(
     chunk: int,
     on_block: Callable[[int], object] | None = None,
     begun: Begun | None = None,
-    on_state: Callable[[int, Any, Sequence[Mapping[str, np.ndarray]]], object] | None = None,
+    on_kept: Callable[[int, Any, Sequence[Mapping[str, np.ndarray]]], object] | None = None,
 ):
     """Train all the given points with all the given keys.
 
@@ -437,9 +456,10 @@ def run_chunk(
         chunk: points that the compiled program has room for.
         on_block: called with the number of rounds done: 0 before the first round, when the start is compiled and
             evaluated, and then after each evaluation, and between evaluations where they are seconds apart.
-        begun: where the runs were trained before, up to an evaluation.
-        on_state: called after each evaluation but the last with the number of evaluations done, the state, which the
-            next round takes, and the metrics so far.
+        begun: where the runs were trained before.
+        on_kept: called after each evaluation but the last, and between evaluations where they are seconds apart, with
+            the number of rounds done, the state and the info since the last evaluation, which the next round takes, and
+            the metrics so far.
 
     Returns:
         name -> [seed, point, 1 + num_evals] float32; info that exists only between evaluations is NaN at
@@ -450,16 +470,26 @@ def run_chunk(
     state, first = start(task, keys, padded, program=program)
     blocks = [jax.device_get(first)]
     tell = on_block or (lambda done: None)
+    keep = on_kept or (lambda done, kept, metrics: None)
     tell(0)
+    index, part = 0, None
     if begun:
-        state, blocks = begun.state(state), list(begun.metrics)
-    for index in range(begun.evaluations if begun else 0, num_evals):
-        before = index * program.num_rounds
-        state, metrics = step(task, keys, padded, state, np.int32(before), partial(_tell, tell, before))
+        index, rounds = divmod(begun.rounds, program.num_rounds)
+        state, info = begun.kept((state, step.no_info() if rounds else {}))
+        part, blocks = (rounds, info) if rounds else None, list(begun.metrics)
+
+    def on_part(before: int, done: int, state, info) -> None:
+        tell(before + done)
+        keep(before + done, (state, info), blocks)
+
+    for number in range(index, num_evals):
+        before = number * program.num_rounds
+        state, metrics = step(task, keys, padded, state, np.int32(before), partial(on_part, before), part)
         blocks.append(jax.device_get(metrics))
-        tell(before + program.num_rounds)
-        if on_state and index + 1 < num_evals:
-            on_state(index + 1, state, blocks)
+        part, end = None, before + program.num_rounds
+        tell(end)
+        if number + 1 < num_evals:
+            keep(end, (state, {}), blocks)
     empty = np.full((len(keys), chunk), np.nan, np.float32)
     names = blocks[-1]
     return {

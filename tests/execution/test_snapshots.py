@@ -1,6 +1,7 @@
-"""A unit that was stopped goes on from its last evaluation, with the numbers of one that was not, to the last bit."""
+"""A unit that was stopped goes on from its last snapshot, with the numbers of one that was not, to the last bit."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from bench.execution import snapshots
 from bench.execution.snapshots import Snapshots, parts_of, with_parts
 from bench.execution.steps import Compiled, Compiling, Resumed, Trained
 from bench.execution.unit import Trainer, Unit
+from bench.sweeps import engine
 from bench.sweeps.rows import Origin
 from bench.sweeps.spec import Entry, Sweep, grid
 
@@ -28,7 +30,8 @@ TIMES = ["wall_s", "compile_s"]
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch) -> Path:
-    """The folder of snapshots, one of which is taken after every evaluation."""
+    """The folder of snapshots, one of which is taken after every round."""
+    monkeypatch.setattr(engine, "PART_S", 0.0)
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(snapshots, "LEAST_S", 0.0)
     monkeypatch.setattr(snapshots, "BYTES_PER_SECOND", np.inf)
@@ -60,6 +63,11 @@ def trained(unit: Unit) -> tuple[pd.DataFrame, list]:
     return Trainer(1e9).run(unit, steps.append).rows.drop(columns=TIMES), steps
 
 
+def snapshot(unit: Unit) -> snapshots.Snapshot:
+    (path,) = snapshots.folder().glob("*.state")
+    return snapshots.Snapshot(*pickle.loads(path.read_bytes()))
+
+
 def resumed_after(steps: list, unit: Unit) -> int:
     """The round after which a unit went on; 0 where it began anew."""
     found = [step.units for step in steps if isinstance(step, Resumed)]
@@ -78,12 +86,14 @@ def queued() -> Sweep:
 
 
 @pytest.mark.parametrize("make", [walks, private_sgd, queued])
-def test_a_unit_that_was_stopped_goes_on_from_its_last_evaluation(make, folder):
+def test_a_unit_that_was_stopped_goes_on_from_its_last_snapshot(make, folder):
+    """At first between two evaluations, and then at one."""
     unit = unit_of(make())
     expected, steps = trained(unit)
     assert resumed_after(steps, unit) == 0
     assert not list(folder.glob("*"))
     stop_after(2 * EVERY + 1, unit)
+    assert snapshot(unit).rounds == 2 * EVERY + 1
     stop_after(3 * EVERY, unit)
     rows, steps = trained(unit)
     assert resumed_after(steps, unit) == 3 * EVERY
@@ -119,7 +129,7 @@ def test_a_damaged_snapshot_leaves_the_one_before_it(folder, content):
     (last,) = folder.glob("*.state")
     last.write_bytes(last.read_bytes()[:-100] if content is None else content)
     rows, steps = trained(unit)
-    assert resumed_after(steps, unit) == 2 * EVERY
+    assert 2 * EVERY <= resumed_after(steps, unit) < 3 * EVERY
     pd.testing.assert_frame_equal(rows, expected, check_exact=True)
 
 
@@ -193,29 +203,34 @@ from bench.algorithms import ALGORITHMS
 from bench.data.tasks.quadratic import quadratic
 from bench.execution import snapshots
 from bench.execution.run import run_sweep
+from bench.sweeps import engine
 
-snapshots.LEAST_S, snapshots.BYTES_PER_SECOND, offer = 0.0, float("inf"), snapshots.Snapshots.offer
+engine.PART_S, snapshots.LEAST_S, snapshots.BYTES_PER_SECOND = 0.0, 0.0, float("inf")
+offer = snapshots.Snapshots.offer
 
-def offer_and_die(self, evaluations, *rest):
-    offer(self, evaluations, *rest)
-    if evaluations == 2:
+def offer_and_die(self, rounds, *rest):
+    offer(self, rounds, *rest)
+    if rounds == AFTER:
         os.kill(os.getpid(), signal.SIGKILL)
 
+AFTER = int(sys.argv[3])
 if sys.argv[2] == "die":
     snapshots.Snapshots.offer = offer_and_die
 run_sweep(private_sgd(), scale="smoke", out=Path(sys.argv[1]))
 """
 
+AFTER = 2 * EVERY + 1  # rounds, between two evaluations
+
 
 def test_a_command_that_was_killed_goes_on_within_its_runs(tmp_path):
     def command(out: str, how: str) -> subprocess.CompletedProcess:
         paths = os.pathsep.join(map(str, [ROOT, ROOT / "tests" / "helpers"]))
-        words = [sys.executable, "-c", KILLED, str(tmp_path / out), how]
+        words = [sys.executable, "-c", KILLED, str(tmp_path / out), how, str(AFTER)]
         return subprocess.run(words, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True)
 
     assert command("killed", "die").returncode == -signal.SIGKILL
     again = command("killed", "live")
-    assert f"goes on after round {2 * EVERY} of {ROUNDS}" in again.stderr
+    assert f"goes on after round {AFTER} of {ROUNDS}" in again.stderr
     assert "goes on after" not in command("whole", "live").stderr
     rows, expected = (table(tmp_path / out / "smoke" / "tiny").drop(columns=TIMES) for out in ("killed", "whole"))
     pd.testing.assert_frame_equal(rows, expected, check_exact=True)
