@@ -1,6 +1,7 @@
 """Bellet et al. 2018: private peer-to-peer coordinate descent."""
 
 from figures.p2p import (
+    agents,
     allocation,
     calibration,
     claims,
@@ -35,6 +36,7 @@ PAPER = Paper(
         "p2p_fig4": fig4.FIGURE,
         "p2p_perturbed": perturbed.FIGURE,
         "p2p_calibration": calibration.FIGURE,
+        "p2p_agents": agents.FIGURE,
         "p2p_table1": table1.FIGURE,
     },
     claims=claims.CLAIMS,

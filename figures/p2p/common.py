@@ -63,16 +63,19 @@ def final(runs: pd.DataFrame) -> pd.DataFrame:
     return runs[runs["rounds"] == runs["num_rounds"]]
 
 
-def curves(rows: pd.DataFrame, *, by: Sequence[str], x: str, y: str, carry: Sequence[str] = ()) -> pd.DataFrame:
+def curves(
+    rows: pd.DataFrame, *, by: Sequence[str], x: str, y: str, carry: Sequence[str] = (), log: bool = False
+) -> pd.DataFrame:
     """Means of y over repetitions with their intervals, for each x, in the long form.
 
     Args:
         rows: one row per repetition in each group.
         by: columns of a curve.
         carry: further columns, whose largest value in a group is kept: epsilons, and what all its rows share.
+        log: as for `select.interval`.
     """
     keys = [*by, x]
-    table = select.interval(rows, by=keys, value=y)
+    table = select.interval(rows, by=keys, value=y, log=log)
     carried = rows.reindex(columns=[*keys, *carry])  # adds the columns that these runs do not have
     largest = carried.groupby(keys, observed=True)[list(carry)].max().reset_index()
     table = table.merge(largest, on=keys)

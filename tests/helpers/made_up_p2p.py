@@ -251,7 +251,7 @@ def agent_runs(numbers=(25, 100, 400)) -> pd.DataFrame:
             "num_rounds": 64,
             "objective": n * (1 + math.exp(-r / (2 + 0.01 * seed))),
         }
-        for n, seed, r in product(numbers, range(REPETITIONS), (0, 8, 64))
+        for n, seed, r in product(numbers, range(REPETITIONS), (0, 1, 2, 4, 8, 16, 32, 64))
     ]
     return sweep_of("p2p_agents", rows, ["num_agents"])
 

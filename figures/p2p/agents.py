@@ -1,0 +1,63 @@
+"""Bellet et al. 2018, section 2.3 (not in its figures): does the algorithm scale with the number of agents?
+
+What is left of the gap in objective against updates per agent, without privacy, for networks of several sizes: the
+objective minus that of the last round, over the same at the start. Expected: the curves lie close together, since the
+paper expects the algorithm to scale gracefully where the number of updates per agent stays the same.
+"""
+
+import pandas as pd
+
+from bench.analysis import style
+from figures.p2p import common, drawing
+from figures.p2p.claims_inputs import UPDATES
+from figures.shared.figure import Figure
+
+KEYS = ["trial", "seed", "num_agents"]
+SHOWN = 32  # updates per agent; later the objective is as close to its last value as to the smallest
+
+
+def table(runs: pd.DataFrame) -> pd.DataFrame:
+    """What is left of the gap by the number of agents and updates per agent, averaged as logarithms."""
+    runs = common.part(runs, sweep="p2p_agents")
+    gap, keys = runs["objective"].astype(float), [runs[key] for key in KEYS]
+    first, last = (
+        gap.where(runs["rounds"] == rounds).groupby(keys, observed=True).transform("max")
+        for rounds in (0, runs["num_rounds"])
+    )
+    rows = runs.assign(rest=(gap - last) / (first - last))[runs["rounds"] <= SHOWN]
+    rows = rows.assign(
+        series=[f"{n:g} agents" for n in rows["num_agents"]], variant="", updates_per_agent=rows["rounds"]
+    )
+    return common.from_here(
+        common.curves(
+            rows,
+            by=["series", "variant"],
+            x="updates_per_agent",
+            y="rest",
+            carry=["num_agents", *common.EPSILONS],
+            log=True,
+        ),
+        runs,
+    ).sort_values(["num_agents", "x"], ignore_index=True)
+
+
+def draw(table: pd.DataFrame):
+    """One panel."""
+    figure, ax = style.subplots(figsize=(7.6, 4.6))
+    look = drawing.looks(table["series"].unique())
+    drawing.draw(ax, table, look, {"": {}})
+    ax.axvline(UPDATES, color="#5b5b5b", linewidth=0.8, linestyle=":")
+    ax.set_yscale("log")
+    ax.set_xlabel("updates per agent, $T/n$")
+    ax.set_ylabel("share of the gap in objective that is left")
+    style.head(figure, "Descent by the number of agents (after Bellet et al. 2018, section 2.3)", drawing.handles(look))
+    style.footer(
+        figure,
+        table,
+        f"No privacy. Geometric means. Dotted: the {UPDATES} updates per agent at which the claim compares the rests.",
+        "The gap is to the objective of the last round. The paper has no such experiment.",
+    )
+    return figure
+
+
+FIGURE = Figure(about=__doc__, sweeps=("p2p_agents",), table=table, draw=draw)
