@@ -15,7 +15,7 @@ os.environ["TFDS_DATA_DIR"] = os.path.join(_FOLDER.name, "tfds")
 os.environ["BENCH_SOURCE"] = "none"
 os.environ.pop("BENCH_DATA", None)
 
-from compiling import compile_quickly, forget_old_programs, keep_programs  # noqa: E402
+from compiling import compile_quickly  # noqa: E402
 
 compile_quickly()  # before anything imports jax
 
@@ -43,11 +43,6 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 
 def pytest_configure(config):
     config.addinivalue_line("filterwarnings", "error")
-    if hasattr(config, "cache"):  # not with -p no:cacheprovider
-        programs = config.cache.mkdir("compiled")
-        keep_programs(programs)
-        if not hasattr(config, "workerinput"):
-            forget_old_programs(programs)
 
 
 def share_of(config) -> tuple[int, int]:
