@@ -281,7 +281,7 @@ def audit(
             played.append(_play_on(beside, canaries=0, seed=seed + BESIDE_SEEDS * place, all_readings=False, **options))
             break
         except InputError as error:
-            not_played[other] = str(error)
+            not_played[other] = str(error).removeprefix(f"on the task for {other}, ")
         except Exception as error:  # of a method whose accounting is for other numbers of users or rounds
             not_played[other] = in_one_line(error)
     found = Audit(name, runs, confidence, tuple(each.part for each in played), not_played)
