@@ -118,11 +118,11 @@ def _asked() -> Iterator[tuple[str, str]]:
 
 def _on(name: str, family: str, options: Mapping[str, Any]) -> Audit:
     """Return the audit on a family; without the one run where the method refuses its larger task."""
-    given = {"family": family, "args": ARGUMENTS.get((name, family)), **options}
+    given: dict[str, Any] = {"family": family, "args": ARGUMENTS.get((name, family)), **options}
     try:
         return audit(name, **given)
     except TooManyCanaries:
-        return audit(name, **given | {"canaries": 0})
+        return audit(name, **{**given, "canaries": 0})
 
 
 def summary(whole: pd.DataFrame) -> pd.DataFrame:
