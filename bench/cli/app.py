@@ -228,7 +228,7 @@ def compare(
         fixed={key: value(text) for key, text in distinct_pairs("--set", fix).items()},
         num_settings=num_settings,
         rounds=rounds,
-        baselines=None if baselines is None else _baselines(baselines),
+        baselines=None if baselines is None else _names("--baselines", baselines),
         reference=reference,
         neighbors=neighbors,
         delta=delta,
@@ -314,7 +314,7 @@ def board(
         raise InputError("--methods is for one task: name it, as in `bench board digits --methods Ditto`")
     folders = comparisons.board(
         tasks or [],
-        methods=None if methods is None else _baselines(methods),
+        methods=None if methods is None else _names("--methods", methods),
         epsilons=None if epsilons is None else values(epsilons),
         seeds=seeds,
         num_settings=num_settings,
@@ -339,9 +339,9 @@ def _of_own(task: str, client: str | None, label: str | None, regression: bool, 
     return own_clients(task, client=client, label=label, regression=regression, network=network)
 
 
-def _baselines(text: str) -> list[str]:
+def _names(option: str, text: str) -> list[str]:
     if not (names := [name.strip() for name in text.split(",") if name.strip()]):
-        raise InputError("--baselines is empty: give names separated by commas, or none")
+        raise InputError(f"{option} is empty: give names separated by commas, or none")
     return [] if names == ["none"] else names
 
 

@@ -149,9 +149,8 @@ class Comparison(NamedTuple):
         found: dict[str, list[str]] = {}
         for label in labels:
             candidate = self.plan.candidates[label]
-            own = parameters(candidate.method)[0].get(LOCAL_STEPS)
-            steps = candidate.args.get(LOCAL_STEPS) if own is not None else None
-            differs = steps is not None and own is not None and steps != own.default
+            steps = candidate.args.get(LOCAL_STEPS)
+            differs = steps is not None and steps != parameters(candidate.method)[0][LOCAL_STEPS].default
             found.setdefault(f"--set {LOCAL_STEPS}={steps}" if differs else "", []).append(label)
         return found
 

@@ -132,6 +132,7 @@ def searched(text: str) -> list[Any] | Interval:
             f"{text!r} is not an interval: write {kind}:LOW:HIGH, such as log:1e-4:1e-1, or {kind}:LOW:HIGH:COUNT for "
             "so many values"
         ) from None
-    if not -math.inf < low < high < math.inf or (kind == "log" and low <= 0):
-        raise InputError(f"{text!r} is not an interval: LOW must be below HIGH, and both above 0 for log")
-    return Interval(low, high, log=kind == "log")
+    try:
+        return Interval(low, high, log=kind == "log")
+    except InputError:
+        raise InputError(f"{text!r} is not an interval: LOW must be below HIGH, and both above 0 for log") from None

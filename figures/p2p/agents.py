@@ -9,22 +9,16 @@ import pandas as pd
 
 from bench.analysis import style
 from figures.p2p import common, drawing
-from figures.p2p.claims_inputs import UPDATES
+from figures.p2p.claims_inputs import UPDATES, rest_of_gap
 from figures.shared.figure import Figure
 
-KEYS = ["trial", "seed", "num_agents"]
 SHOWN = 32  # updates per agent; later the objective is as close to its last value as to the smallest
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """What is left of the gap by the number of agents and updates per agent, averaged as logarithms."""
     runs = common.part(runs, sweep="p2p_agents")
-    gap, keys = runs["objective"].astype(float), [runs[key] for key in KEYS]
-    first, last = (
-        gap.where(runs["rounds"] == rounds).groupby(keys, observed=True).transform("max")
-        for rounds in (0, runs["num_rounds"])
-    )
-    rows = runs.assign(rest=(gap - last) / (first - last))[runs["rounds"] <= SHOWN]
+    rows = runs.assign(rest=rest_of_gap(runs))[runs["rounds"] <= SHOWN]
     rows = rows.assign(
         series=[f"{n:g} agents" for n in rows["num_agents"]], variant="", updates_per_agent=rows["rounds"]
     )

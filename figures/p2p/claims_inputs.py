@@ -10,7 +10,6 @@ from bench.analysis import select
 from figures.p2p import common, pairs
 from figures.p2p.published import published
 from figures.shared.margins import Margin, computed, every, paired, some
-from figures.shared.runs import at_end
 from figures.shared.verdicts import NotTestable, Verdict, require, verdict
 
 P, R, Y = "num_features", "input_range", "test_accuracy"
@@ -61,16 +60,23 @@ def noise_of_the_legend(runs: pd.DataFrame) -> Verdict:
     return verdict(every(margins), "; ".join(evidence))
 
 
+def rest_of_gap(runs: pd.DataFrame) -> pd.Series:
+    """Return in each row what is left of the gap to the objective of the last round, as a share of that at first."""
+    gap, keys = runs["objective"].astype(float), [runs[key] for key in (*select.REPETITION, "num_agents")]
+    first, last = (
+        gap.where(runs["rounds"] == rounds).groupby(keys, observed=True).transform("max")
+        for rounds in (0, runs["num_rounds"])
+    )
+    return (gap - last) / (first - last)
+
+
 def scales(runs: pd.DataFrame) -> Verdict:
     """After as many updates per agent, what is left of the gap to the objective of the last round is at most FACTOR
     times as large with the most agents as with the fewest."""
-    last, first = at_end(runs), runs[runs["rounds"] == 0]
-    middle = runs[runs["rounds"] == UPDATES]
+    middle = runs.assign(rest=rest_of_gap(runs))[runs["rounds"] == UPDATES]
     if middle.empty or runs["num_agents"].nunique() < 2:
         raise NotTestable(f"several numbers of agents after {UPDATES} updates are needed")
-    keys = [*select.REPETITION, "num_agents"]
-    start, then, end = (rows.set_index(keys)["objective"].astype(float) for rows in (first, middle, last))
-    rest = ((then - end) / (start - end)).unstack("num_agents")
+    rest = middle.set_index([*select.REPETITION, "num_agents"])["rest"].unstack("num_agents")
     fewest, most = rest.columns.min(), rest.columns.max()
     with np.errstate(invalid="ignore", divide="ignore"):
         logs = math.log(FACTOR) - (rest[most] / rest[fewest]).apply(np.log)

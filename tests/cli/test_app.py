@@ -38,6 +38,7 @@ WRONG = [
     (["board", "digits", "--add", "mine.py", "--methods", "Ditto"], "--methods is for a board that is run"),
     (["board", "digits", "--set", "momentum=0.9"], "--set only applies to the method of --add"),
     (["compare", "--task", "synthetic", "--baselines", ","], "--baselines is empty"),
+    (["board", "digits", "--methods", ","], "--methods is empty"),
     (["run", "qqq"], "no sweep is called 'qqq': choose from "),
     (["run", "tiny", "--scale", "papr"], "no scale is called 'papr': did you mean paper?"),
     (["run", "tiny", "--task", "synthetic_01"], "no task of `run` is called 'synthetic_01': did you mean synthetic_0"),
