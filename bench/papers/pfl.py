@@ -18,7 +18,6 @@ def pfl_splits(scale: str) -> Sweep:
         grid(data=data, algorithm=list(MODELS), target_epsilon=[math.inf, *epsilons], num_epochs=SPLITS, num_clients=10)
         for data, epsilons in EPSILONS.items()
     )
-    laptop = "data != 'cifar10' or algorithm in ('SN+Lin', 'SN+CNN') or num_epochs in (1, 5, 20)"
     smoke = (
         "data == 'mnist' and num_epochs in (1, 20) and "
         "(target_epsilon == 2.93 or target_epsilon == inf and algorithm in ('SN+Lin', 'CNN+RL'))"
@@ -28,7 +27,6 @@ def pfl_splits(scale: str) -> Sweep:
         "Bhaskar et al. 2025, Tables 2, 3 and 4",
         cells,
         scale,
-        laptop=laptop,
         smoke=smoke,
     )
 
