@@ -25,12 +25,15 @@ def available() -> float:
     return max(min(left), 0.0)
 
 
-def budget(devices: int = 1) -> float:
-    """Return the bytes that one compiled program may need on each of its devices: 60 % of what is available, at most
-    MEMORY_LIMIT on a CPU, whose devices share its memory.
+def budget(sharing: int = 1) -> float:
+    """Return the bytes that one compiled program may need on a device: on a CPU 60 % of what is available and at most
+    MEMORY_LIMIT, elsewhere 80 % of what JAX may take of the device in this process.
+
+    Args:
+        sharing: devices or processes that share a CPU's memory. On a GPU the processes' shares are set when they start.
     """
     if jax.default_backend() == "cpu":
-        return min(MEMORY_LIMIT, 0.6 * available()) / devices
+        return min(MEMORY_LIMIT, 0.6 * available()) / sharing
     stats = jax.local_devices()[0].memory_stats() or {}
     return 0.8 * stats.get("bytes_limit", MEMORY_LIMIT / 0.8)
 

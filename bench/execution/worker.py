@@ -137,8 +137,7 @@ def prepared(settings: Settings):
         raise InputError(f"the suite's source on {platform.node()} is not the driver's: install the same commit there")
     for name, value in settings.config.items():
         jax.config.update(name, value)
-    share = memory.budget() / settings.workers_here
-    return unit.Trainer(settings.budget or share), shared.Receiver()
+    return unit.Trainer(settings.budget or memory.budget(settings.workers_here)), shared.Receiver()
 
 
 def _send_error(connection: Connection, error: Exception) -> None:

@@ -105,7 +105,8 @@ def linear_norms(
     """Return |R_i^T X_i| of every client from R_i and X_i X_i^T, with the allowance of `clipped_sum_linear`."""
     squares = jnp.einsum("qik,qij,qjk->q", residuals, gram, residuals, precision="highest")
     lengths = jnp.sqrt(jnp.diagonal(gram, axis1=1, axis2=2))
-    without_cancelling = jnp.sum(jnp.square(jnp.einsum("qik,qi->qk", jnp.abs(residuals), lengths)), axis=1)
+    longest = jnp.einsum("qik,qi->qk", jnp.abs(residuals), lengths, precision="highest")  # as if no terms cancelled
+    without_cancelling = jnp.sum(jnp.square(longest), axis=1)
     rounding = 4 * residuals.shape[1] * jnp.finfo(gram.dtype).eps * without_cancelling
     return jnp.sqrt(jnp.maximum(squares, 0.0) + rounding)
 

@@ -40,7 +40,7 @@ def clipped_gradient(
         clip_norm: C > 0; inf does not clip.
         order: order of the clipped norm, 1 or 2.
     """
-    slopes = jax.vmap(jax.grad(link))(inputs @ model, targets)
+    slopes = jax.vmap(jax.grad(link))(jnp.matmul(inputs, model, precision="highest"), targets)
     return clipped_combination(slopes, inputs, weight, clip_norm, order)
 
 
@@ -54,4 +54,4 @@ def clipped_combination(
     """Return sum_j weight_j clip(slope_j x_j, C), which is `clipped_gradient` where the slopes are known."""
     norms = jnp.abs(slopes) * lengths(inputs, order)
     # The factor comes last, so that XLA on a CPU keeps scores and slopes of many models within one fused kernel.
-    return inputs.T @ (slopes * weight * clip_factor(norms, clip_norm))
+    return jnp.matmul(inputs.T, slopes * weight * clip_factor(norms, clip_norm), precision="highest")

@@ -8,7 +8,9 @@ of each example's loss in its outputs. Both the norm of an example's gradient an
                   or G itself, whichever is cheaper ("ghost norms": Li et al. 2022, Bu et al. 2022)
     elementwise:  G = a * d
 
-Convolutions are computed as products of patches with the kernel, see `patches`.
+Convolutions are computed as products of patches with the kernel, see `patches`. A GPU multiplies float32 matrices in
+TF32 by default, with 10 bits of mantissa. That is enough for the two passes, whose result is clipped whatever it is.
+Norms and clipped sums are products in full float32: else an example's part could be longer than C by a thousandth.
 
 An example's gradient is clipped as a whole, or layer by layer: the part of each of L layers to C / sqrt(L), so that the
 whole has length C at most, which is what the noise is scaled for.
@@ -29,6 +31,7 @@ from bench.kernels.gradient import Tree, clip_factor
 from bench.kernels.patches import patches
 from bench.kernels.platforms import by_platform
 
+_einsum = partial(jnp.einsum, precision="highest")
 ACCELERATOR_BATCH = 128  # examples that are differentiated together on an accelerator
 
 
@@ -211,21 +214,21 @@ def _product(inputs: Array, slopes: Array):
     offsets = jnp.sum(d, axis=1)
     squares = jnp.sum(jnp.square(offsets), axis=-1)
     if places * (width + height) < width * height:
-        gram = jnp.einsum("bpi,bqi->bpq", a, a) * jnp.einsum("bpo,bqo->bpq", d, d)
+        gram = _einsum("bpi,bqi->bpq", a, a) * _einsum("bpo,bqo->bpq", d, d)
         squares = squares + jnp.sum(gram, axis=(1, 2))
 
         def kernel(scale):
-            return jnp.einsum("bpi,bpo->io", a, d * scale[:, None, None])
+            return _einsum("bpi,bpo->io", a, d * scale[:, None, None])
     else:
         # XLA on a CPU is up to twice as fast with the longer axis last.
         form = "boi" if width > height else "bio"
-        each = jnp.einsum(f"bpi,bpo->{form}", a, d)
+        each = jnp.einsum(f"bpi,bpo->{form}", a, d)  # in TF32 it is another gradient, and its norm is still its norm
         squares = squares + jnp.sum(jnp.square(each), axis=(1, 2))
 
         def kernel(scale):
-            return jnp.einsum(f"b,{form}->io", scale, each)
+            return _einsum(f"b,{form}->io", scale, each)
 
-    return squares, lambda scale: {"kernel": kernel(scale), "bias": scale @ offsets}
+    return squares, lambda scale: {"kernel": kernel(scale), "bias": _einsum("b,bo->o", scale, offsets)}
 
 
 def _elementwise(inputs: Array, slopes: Array, axes: int):
@@ -234,8 +237,8 @@ def _elementwise(inputs: Array, slopes: Array, axes: int):
     offsets = jnp.sum(slopes, axis=where)
     squares = (jnp.sum(jnp.square(x), axis=range(1, x.ndim)) for x in (scales, offsets))
     return sum(squares), lambda scale: {
-        "scale": jnp.tensordot(scale, scales, 1),
-        "bias": jnp.tensordot(scale, offsets, 1),
+        "scale": jnp.tensordot(scale, scales, 1, precision="highest"),
+        "bias": jnp.tensordot(scale, offsets, 1, precision="highest"),
     }
 
 

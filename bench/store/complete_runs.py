@@ -35,6 +35,13 @@ TOLERANCE = 1e-3
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
+def made_on_cpus(rows: pd.DataFrame) -> pd.Series:
+    """Return of each row whether it was made on a CPU and not on a GPU or TPU; rows without a device count as such."""
+    if "device" not in rows:
+        return pd.Series(True, rows.index)
+    return rows["device"].isna() | rows["device"].astype(str).str.contains("cpu")
+
+
 class Shape(NamedTuple):
     """What the rows of a point's run look like.
 

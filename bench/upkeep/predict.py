@@ -18,7 +18,7 @@ import psutil
 from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.store.complete_runs import as_text, rows_as_text
+from bench.store.complete_runs import as_text, made_on_cpus, rows_as_text
 from bench.store.requests import read_request
 from bench.sweeps import engine
 from bench.sweeps.counts import Counts, Work, work_of
@@ -140,7 +140,7 @@ def _measured(entry: Entry, label: str, group: _Group, line: _Line, runs: pd.Dat
         settings = "|".join(as_text(value) for _, value in group.static)
         here &= rows_as_text(runs, names).eq(settings)
     cells = {}
-    for device, found in runs[here].groupby(np.where(runs.loc[here, "device"].str.contains("cpu"), CPU, GPU)):
+    for device, found in runs[here].groupby(np.where(made_on_cpus(runs[here]), CPU, GPU)):
         chunk = float(found["points_per_chunk"].median())
         seconds = float(found["wall_s"].quantile(QUARTILE)) / group.num_rounds
         cells[str(device)] = cost.Cell(line.each(chunk), chunk, seconds)

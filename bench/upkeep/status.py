@@ -15,7 +15,7 @@ from bench.data.files import DataFiles
 from bench.errors import InputError, unknown_name
 from bench.papers import SWEEPS
 from bench.store import SCALES, other_data
-from bench.store.complete_runs import Points, in_words, rows_as_text, settings_in, sound_runs
+from bench.store.complete_runs import Points, in_words, made_on_cpus, rows_as_text, settings_in, sound_runs
 from bench.store.part_files import IDENTITY, REDO, parts_in, readable_parts, runs_in, unified
 from bench.store.requests import REQUEST, read_request
 from bench.sweeps.points import shapes_of
@@ -150,10 +150,14 @@ def _rest(sweep: Sweep, entry: Entry, runs: pd.DataFrame, all_runs: pd.DataFrame
 
 
 def _time(entry: Entry, points: pd.DataFrame, runs: pd.DataFrame, all_runs: pd.DataFrame):
-    """Return the core-hours of the missing runs of an entry, and the origins of the rates."""
+    """Return the core-hours of the missing runs of an entry, and the origins of the rates.
+
+    Runs of a GPU, which take a hundredth of the time, give no rate of a core.
+    """
     todo = points[points["missing"] > 0]
     if todo.empty:
         return 0.0, {}
+    runs, all_runs = (rows[made_on_cpus(rows)] for rows in (runs, all_runs))
     static = [name for name in parameters(entry.method)[0] if name not in parameters(entry.method)[1]]
     labels = [name for name in LABELS if name in points]
     apart = list(dict.fromkeys([*static, *labels]))
@@ -263,7 +267,7 @@ def written(statuses: Sequence[Status], by_entry: bool) -> str:
     known = [status.whole.hours for status in statuses if status.whole.missing and status.whole.hours is not None]
     unknown = sum(status.whole.rates.get("unknown", 0) for status in statuses)
     rest = [f"{sum(known):.3g} core-hours"] * bool(known) + [f"{unknown:,} runs without a rate"] * bool(unknown)
-    note = "A process counts as one core; rates are those of the machines that made the rows."
+    note = "A process counts as one core; rates are those of the CPUs that made rows."
     return f"{table}\n\nThe rest: {', and '.join(rest) or 'nothing'}. {note}"
 
 

@@ -5,15 +5,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.errors import InputError
+from bench.store.complete_runs import made_on_cpus
 from bench.store.part_files import IDENTITY, UnusablePart, parts_in, read_part
 
 ALONE = 25.0  # how much longer a run takes by itself than its share of many trained together, at most: ppsgd_longer
+ON_A_CPU = 100.0  # how much longer a run of a GPU takes on a core: 1 to 2 % of the time for networks on an H100
 LEAST_S = 5.0  # of making a run's data and compiling its program, for which recorded times are those of a warm cache
 LARGEST = 0.25  # share of all the time that a single run may take
 ATTEMPTS = 5  # draws per run that is wanted, after which too few are short enough
@@ -82,6 +85,8 @@ class Folder:
         first = rows.iloc[0]
         together = max(1.0, _number(first.get("points_per_chunk")))
         alone = min(ALONE, together) * _number(first.get("wall_s"))
+        if jax.default_backend() == "cpu" and not made_on_cpus(rows).all():
+            alone *= ON_A_CPU
         seconds = max(LEAST_S, _number(first.get("compile_s"))) + alone
         return Run(self.name, str(first["algorithm"]), point, trial, seed, rows, seconds, part)
 

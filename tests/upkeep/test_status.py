@@ -84,6 +84,15 @@ def test_a_rate_is_that_of_the_same_data_where_the_method_ran_on_them_otherwise(
     assert (hours, rates) == (pytest.approx(400 / 3600), {status.SAME_DATA: 1})
 
 
+def test_runs_of_a_gpu_give_no_rate_of_a_core():
+    """Half of the runs were made on a GPU in a hundredth of the time."""
+    entry = private_sgd(points=grid(step_size=[0.1, 0.2], batch_size=2)).entries["PPSGD"]
+    runs = entry.points.assign(compile_s=0.0, wall_s=[100.0, 1.0], device=["1 x cpu", "1 x NVIDIA H100"])
+    todo = entry.points.assign(missing=1)
+    assert status._time(entry, todo, runs, runs) == (pytest.approx(200 / 3600), {status.ALIKE: 2})
+    assert status._time(entry, todo, runs[1:], runs[1:]) == (None, {"unknown": 2})
+
+
 def test_verify_names_what_is_wrong_and_changes_nothing(tmp_path):
     folder = tmp_path / "smoke" / "tiny"
     run_sweep(walks(), scale="smoke", out=tmp_path, most=1)

@@ -20,7 +20,7 @@ from bench.papers import correlated_noise
 from bench.store import other_data, part_files
 from bench.sweeps import rows
 from bench.sweeps.spec import Sweep
-from bench.verification.drawn import Folder, draw
+from bench.verification.drawn import LEAST_S, Folder, draw
 
 SWEEP, SCALE = "correlated_noise_sums", "smoke"
 
@@ -173,6 +173,15 @@ def test_runs_that_would_take_too_long_are_not_drawn(results):
     assert {run.seed for run in found.runs} == {1}
     assert found.too_long > 0
     assert found.seconds < 3000.0
+
+
+def test_a_run_of_a_gpu_is_expected_to_take_longer_on_a_core(results):
+    (on_cpu,) = draw([Folder(results / SCALE / SWEEP)], 1, 1e6, 1).runs
+    rewritten(results, lambda table: table.assign(device="1 x NVIDIA H100 80GB HBM3"))
+    (on_gpu,) = draw([Folder(results / SCALE / SWEEP)], 1, 1e6, 1).runs
+    compiling = max(LEAST_S, on_cpu.first["compile_s"])
+    assert on_gpu[:5] == on_cpu[:5]
+    assert on_gpu.seconds - compiling == pytest.approx(100 * (on_cpu.seconds - compiling))
 
 
 @pytest.mark.parametrize(

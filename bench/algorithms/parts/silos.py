@@ -135,7 +135,7 @@ def _mean_gradient(task: Task, shared: SiloArguments) -> Callable[[Array, Array,
     def linear_model(key, w, examples, weight):
         link = task.need(Linear).link
         inputs, targets = examples
-        scores = inputs @ w
+        scores = jnp.matmul(inputs, w, precision="highest")
         if kind == "convolution":
             scores = scores + radius * jnp.sum(inputs * smoothing.uniform_ball(key, inputs.shape), -1)
         if kind == "moreau":
@@ -153,7 +153,7 @@ def _mean_gradient(task: Task, shared: SiloArguments) -> Callable[[Array, Array,
         gradient_of = jax.grad(task.loss)
         gradients = jax.vmap(lambda y, example: gradient_of(w + y, jnp.zeros_like(w), example))(shift, examples)
         factor = gradient.clip_factor(jnp.linalg.norm(gradients, axis=-1), clip_norm)
-        return (factor * weight) @ gradients
+        return jnp.matmul(factor * weight, gradients, precision="highest")
 
     return any_model if task.linear is None else linear_model
 
