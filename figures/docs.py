@@ -8,11 +8,13 @@ A generated part is between a comment that names it and `<!-- end -->`:
     <!-- gallery -->          every figure with its title and caption
     <!-- shares -->           which share of the published grids and tables has been run
     <!-- commands -->         how long whole commands take, as `python -m bench perf commands` measured
+    <!-- accelerators -->     what GPUs and TPUs reach, as `python -m bench perf --accelerator` measured
 
 Single numbers in the prose are those of `figures.prose`. Verdicts are those that `python -m figures claims` wrote next
 to the figures.
 """
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,8 @@ from figures.shared.paper import Paper
 from figures.shared.verdicts import CONTRADICTED, DOES_NOT_CARRY_OVER, ERROR, FAILS, OURS
 
 PART = re.compile(
-    r"(<!-- (papers|papers in full|gallery|shares|commands|claims (\w+)) -->\n).*?(<!-- end -->)", re.DOTALL
+    r"(<!-- (papers|papers in full|gallery|shares|commands|accelerators|claims (\w+)) -->\n).*?(<!-- end -->)",
+    re.DOTALL,
 )
 PICTURES = "../results/laptop/figures"  # as a page in docs links to them
 
@@ -175,6 +178,41 @@ def commands_part(folder: Path) -> str:
     return f"{about}\n\n{markdown(pd.DataFrame(rows))}"
 
 
+def accelerators_part(folder: Path) -> str:
+    """What each device was measured to reach, and a table of it.
+
+    Args:
+        folder: that of the figures.
+
+    Raises:
+        InputError: where none was measured.
+    """
+    results = folder.parent.parent
+    paths = sorted(results.glob(prose.PERF_OF_ACCELERATORS))
+    if not paths:
+        raise InputError(
+            f"{results} has no {prose.PERF_OF_ACCELERATORS}: run `python -m bench perf --accelerator` there"
+        )
+    parts = []
+    for path in paths:
+        found = json.loads(path.read_text())
+        rows = [
+            {
+                "workload": line["what"],
+                "reached": f"{float(f'{value:.3g}'):,.10g} {line['unit']}",
+                "ms": f"{line['ms']:.3g}",
+                "share of the limit": f"{100 * line['share_of_limit']:.2g} % of {line['limit']}",
+            }
+            for line, value in ((line, line["value"]) for line in found["measured"])
+        ]
+        about = (
+            f"One {found['device']}, measured on {found['date']} with jax {found['jax']}; a product of two float32 "
+            f"matrices reaches {found['peak_gflops'] / 1e3:.0f} TFLOP/s there:"
+        )
+        parts.append(f"{about}\n\n{markdown(pd.DataFrame(rows))}")
+    return "\n".join(parts)
+
+
 def written_anew(text: str, folder: Path) -> str:
     """Return a page with its generated parts updated.
 
@@ -193,6 +231,7 @@ def written_anew(text: str, folder: Path) -> str:
             "papers in full": papers_in_full,
             "shares": shares_part,
             "commands": commands_part,
+            "accelerators": accelerators_part,
         }
         return match[1] + (make[match[2]](folder) if match[2] in make else gallery_part()) + match[4]
 

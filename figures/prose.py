@@ -24,6 +24,7 @@ from figures import PAPERS
 
 NUMBER = re.compile(r"(<!-- = ((?:(?!-->).)+?) -->)(.*?)(<!-- \. -->)", re.DOTALL)
 PERF = "perf.json"  # in the results folder
+PERF_OF_ACCELERATORS = "perf-*.json"
 DRAWN = "MNIST"  # the data set whose draws are told
 OF_ROWS: Mapping[str, Callable[[pd.Series], float]] = {
     "the": lambda values: _only(values),

@@ -14,7 +14,7 @@ from bench.comparison.problems import PROBLEMS
 from bench.errors import InputError
 from figures import FIGURES, PAPERS
 from figures.claims import judged
-from figures.docs import commands_part, outdated, verdicts, written_anew
+from figures.docs import accelerators_part, commands_part, outdated, verdicts, written_anew
 from figures.prose import PERF
 from figures.shared.runs import runs_of
 
@@ -109,3 +109,19 @@ def test_the_times_of_commands_are_those_that_were_measured(tmp_path):
     assert part.startswith("Measured on 2026-01-02, 2 cores, jax 0.10:\n\n| command | s | processor, s |\n")
     assert part.count("\n|") == 3
     assert "| 1.2 | 2.5 |" in part
+
+
+def test_what_an_accelerator_reaches_is_what_was_measured(tmp_path):
+    folder = tmp_path / "laptop" / "figures"
+    folder.mkdir(parents=True)
+    with pytest.raises(InputError, match=r"has no perf-\*\.json: run `python -m bench perf --accelerator` there"):
+        accelerators_part(folder)
+    line = {"what": "a | b", "value": 256_200_000.0, "unit": "updates/s", "ms": 0.39, "share_of_limit": 0.092}
+    about = {"device": "Chip 1", "date": "2026-01-02", "jax": "0.10", "peak_gflops": 4e5}
+    content = about | {"measured": [line | {"limit": "moving data"}]}
+    (tmp_path / "perf-chip-1.json").write_text(json.dumps(content))
+    part = accelerators_part(folder)
+    assert part.startswith(
+        "One Chip 1, measured on 2026-01-02 with jax 0.10; a product of two float32 matrices reaches 400 TF"
+    )
+    assert "| 256,000,000 updates/s | 0.39 | 9.2 % of moving data |" in part
