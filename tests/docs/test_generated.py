@@ -15,7 +15,6 @@ from bench.errors import InputError
 from figures import FIGURES, PAPERS
 from figures.claims import judged
 from figures.docs import accelerators_part, commands_part, outdated, verdicts, written_anew
-from figures.prose import PERF
 from figures.shared.runs import runs_of
 
 ROOT = Path(__file__).parents[2]
@@ -64,7 +63,8 @@ def folder(tmp_path):
     for path in FOLDER.parent.iterdir():
         if path != FOLDER:
             (copy.parent / path.name).symlink_to(path)
-    (tmp_path / PERF).symlink_to(FOLDER.parents[1] / PERF)
+    for path in FOLDER.parents[1].glob("perf*.json"):
+        (tmp_path / path.name).symlink_to(path)
     for path in FOLDER.glob("*.csv"):
         shutil.copy(path, copy)
     return copy
