@@ -1,6 +1,7 @@
 """How much memory there is: the least of what is free, what control groups leave, and the process's own limit."""
 
 import resource
+from types import SimpleNamespace
 
 import pytest
 
@@ -60,3 +61,13 @@ def test_the_least_of_all_limits_is_what_is_left(monkeypatch):
 def test_the_words_for_it(text, told):
     assert memory.ran_out(RuntimeError(text)) is told
     assert memory.ran_out(MemoryError())
+
+
+def test_processes_share_the_memory_of_a_cpu_and_have_their_own_of_a_gpu(monkeypatch):
+    """The fraction of a GPU that JAX may take in a worker is set when the worker starts, so it is not divided again."""
+    monkeypatch.setattr(memory, "available", lambda: 1e10)
+    assert memory.budget(4) == memory.budget() / 4 == 1.5e9
+    gpu = SimpleNamespace(memory_stats=lambda: {"bytes_limit": 2e10})
+    monkeypatch.setattr(memory.jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(memory.jax, "local_devices", lambda: [gpu])
+    assert memory.budget(4) == memory.budget() == 1.6e10
