@@ -200,8 +200,10 @@ def accelerators_part(folder: Path) -> str:
             {
                 "workload": line["what"],
                 "reached": f"{float(f'{value:.3g}'):,.10g} {line['unit']}",
-                "ms": f"{line['ms']:.3g}",
-                "share of the limit": f"{100 * line['share_of_limit']:.2g} % of {line['limit']}",
+                "ms": f"{line['ms']:.3g}" if "ms" in line else "",
+                "share of the limit": f"{100 * line['share_of_limit']:.2g} % of {line['limit']}"
+                if "limit" in line
+                else "",
             }
             for line, value in ((line, line["value"]) for line in found["measured"])
         ]
@@ -209,7 +211,8 @@ def accelerators_part(folder: Path) -> str:
             f"One {found['device']}, measured on {found['date']} with jax {found['jax']}; a product of two float32 "
             f"matrices reaches {found['peak_gflops'] / 1e3:.0f} TFLOP/s there:"
         )
-        parts.append(f"{about}\n\n{markdown(pd.DataFrame(rows))}")
+        left_out = "; ".join(f"{what}: {why}" for what, why in found["left_out"].items())
+        parts.append(f"{about}\n\n{markdown(pd.DataFrame(rows))}" + f"\nLeft out: {left_out}\n" * bool(left_out))
     return "\n".join(parts)
 
 

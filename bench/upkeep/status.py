@@ -267,7 +267,7 @@ def written(statuses: Sequence[Status], by_entry: bool) -> str:
     known = [status.whole.hours for status in statuses if status.whole.missing and status.whole.hours is not None]
     unknown = sum(status.whole.rates.get("unknown", 0) for status in statuses)
     rest = [f"{sum(known):.3g} core-hours"] * bool(known) + [f"{unknown:,} runs without a rate"] * bool(unknown)
-    note = "A process counts as one core; rates are those of the CPUs that made rows."
+    note = "A process counts as one core; rates are those of the CPUs that made the rows."
     return f"{table}\n\nThe rest: {', and '.join(rest) or 'nothing'}. {note}"
 
 

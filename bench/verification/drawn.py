@@ -5,7 +5,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -16,7 +15,6 @@ from bench.store.complete_runs import made_on_cpus
 from bench.store.part_files import IDENTITY, UnusablePart, parts_in, read_part
 
 ALONE = 25.0  # how much longer a run takes by itself than its share of many trained together, at most: ppsgd_longer
-ON_A_CPU = 100.0  # how much longer a run of a GPU takes on a core: 1 to 2 % of the time for networks on an H100
 LEAST_S = 5.0  # of making a run's data and compiling its program, for which recorded times are those of a warm cache
 LARGEST = 0.25  # share of all the time that a single run may take
 ATTEMPTS = 5  # draws per run that is wanted, after which too few are short enough
@@ -85,8 +83,6 @@ class Folder:
         first = rows.iloc[0]
         together = max(1.0, _number(first.get("points_per_chunk")))
         alone = min(ALONE, together) * _number(first.get("wall_s"))
-        if jax.default_backend() == "cpu" and not made_on_cpus(rows).all():
-            alone *= ON_A_CPU
         seconds = max(LEAST_S, _number(first.get("compile_s"))) + alone
         return Run(self.name, str(first["algorithm"]), point, trial, seed, rows, seconds, part)
 
@@ -113,12 +109,15 @@ class Drawn(NamedTuple):
     runs: drawn, in the order in which they were drawn.
     damaged: what is wrong with files from which a run was to be drawn, a sentence each.
     too_long: runs that were drawn, but were left out since they take longer than the time that was left.
+    accelerated: runs that were drawn, but were left out since a GPU or TPU made them, whose products of matrices are
+        rounded to fewer digits.
     seconds: that all runs will take together, on one core.
     """
 
     runs: list[Run]
     damaged: list[str]
     too_long: int
+    accelerated: int
     seconds: float
 
 
@@ -138,7 +137,7 @@ def draw(folders: Sequence[Folder], num: int, seconds: float, seed: int) -> Draw
     if not folders:
         raise InputError("there are no finished runs to draw from: first run `python -m bench run SWEEP`")
     rng = np.random.default_rng(seed)
-    drawn, damaged, too_long, left = {}, {}, 0, seconds
+    drawn, damaged, too_long, accelerated, left = {}, {}, 0, 0, seconds
     order: list[int] = []
     for _ in range(ATTEMPTS * num):
         if len(drawn) == num or left < LEAST_S:
@@ -153,11 +152,14 @@ def draw(folders: Sequence[Folder], num: int, seconds: float, seed: int) -> Draw
         key = (run.sweep, run.point, run.trial, run.seed)
         if key in drawn:
             continue
+        if not made_on_cpus(run.rows).all():
+            accelerated += 1
+            continue
         if run.seconds > min(left, LARGEST * seconds):
             too_long += 1
             continue
         drawn[key], left = run, left - run.seconds
-    return Drawn(list(drawn.values()), list(damaged), too_long, seconds - left)
+    return Drawn(list(drawn.values()), list(damaged), too_long, accelerated, seconds - left)
 
 
 def _num_rows(part: Path) -> int:

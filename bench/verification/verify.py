@@ -8,6 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
 import pandas as pd
 
 from bench.data.files import DataFiles
@@ -60,6 +61,7 @@ class Verification(NamedTuple):
     checked: runs, in the order of the sweeps.
     sweeps: number of sweeps that have results.
     too_long: runs that were drawn and left out, since they take too long.
+    accelerated: runs that were drawn and left out, since they were made on a GPU or TPU.
     here: versions and machine, as columns of results.
     seconds: that everything took.
     """
@@ -67,6 +69,7 @@ class Verification(NamedTuple):
     checked: list[Checked]
     sweeps: int
     too_long: int
+    accelerated: int
     here: dict[str, str]
     seconds: float
 
@@ -89,6 +92,7 @@ class Verification(NamedTuple):
             "runs": runs,
             "sweeps": self.sweeps,
             "too_long": self.too_long,
+            "accelerated": self.accelerated,
             "here": self.here,
             "seconds": self.seconds,
         }
@@ -144,12 +148,15 @@ def verify(
     folders = {name: folder for name, folder in folders.items() if folder.parts}
     if not folders:
         raise InputError(f"there are no results at scale {scale} in {results}: give another --scale or --results")
-    with Pool("local", workers) as pool:
+    # What a CPU made is repeated in full float32, for which a GPU has to be asked.
+    precision = "highest" if resources.gpus() else None
+    with jax.default_matmul_precision(precision), Pool("local", workers) as pool:
         num_workers = pool.asked or resources.automatic_workers(pool.gpus)
         drawn = draw(list(folders.values()), points, 60 * minutes * num_workers, seed)
         checked = [Checked("", "", "", 0, 0, DAMAGED, what=what) for what in drawn.damaged]
         checked += _check(drawn, folders, Tasks(scale, data_files or DataFiles()), pool)
-    return Verification(checked, len(folders), drawn.too_long, platform_columns(), time.monotonic() - began)
+    seconds = time.monotonic() - began
+    return Verification(checked, len(folders), drawn.too_long, drawn.accelerated, platform_columns(), seconds)
 
 
 def _check(drawn: Drawn, folders: dict[str, Folder], tasks: Tasks, pool: Pool) -> list[Checked]:
@@ -256,6 +263,11 @@ def in_words(found: Verification, seed: int) -> str:
         f"run again in {found.seconds:,.0f} s: {', '.join(counts)}"
     )
     lines.append(f"there: {'; '.join(there)}; here: jax {found.here['jax_version']} on {found.here['device']}")
+    if found.accelerated:
+        lines.append(
+            f"{found.accelerated} further draws were of runs of a GPU or TPU, which rounds products of matrices to "
+            "fewer digits: they are not run again"
+        )
     if found.too_long:
         lines.append(f"{found.too_long} further draws were of runs too long for the time allowed: --minutes gives more")
     return "\n".join(lines)

@@ -118,10 +118,13 @@ def test_what_an_accelerator_reaches_is_what_was_measured(tmp_path):
         accelerators_part(folder)
     line = {"what": "a | b", "value": 256_200_000.0, "unit": "updates/s", "ms": 0.39, "share_of_limit": 0.092}
     about = {"device": "Chip 1", "date": "2026-01-02", "jax": "0.10", "peak_gflops": 4e5}
-    content = about | {"measured": [line | {"limit": "moving data"}]}
+    opacus = {"what": "Opacus", "value": 1234.0, "unit": "examples/s"}
+    content = about | {"measured": [line | {"limit": "moving data"}, opacus], "left_out": {"c": "no memory"}}
     (tmp_path / "perf-chip-1.json").write_text(json.dumps(content))
     part = accelerators_part(folder)
     assert part.startswith(
         "One Chip 1, measured on 2026-01-02 with jax 0.10; a product of two float32 matrices reaches 400 TF"
     )
     assert "| 256,000,000 updates/s | 0.39 | 9.2 % of moving data |" in part
+    assert "| Opacus | 1,230 examples/s |  |  |" in part
+    assert part.endswith("\nLeft out: c: no memory\n")

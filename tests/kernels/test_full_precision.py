@@ -5,6 +5,7 @@ more than C, which the noise is scaled for. A CPU has no TF32, so that no value 
 """
 
 from functools import partial
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +14,7 @@ import pytest
 from jax.extend.core import Literal
 from tiny_networks import Tiny, task
 
+from bench.algorithms.parts import silos
 from bench.kernels import gradient, linear, newton, per_example
 from bench.models.linear import squared
 
@@ -26,7 +28,8 @@ def products(jaxpr, depends):
     found = []
     for equation in jaxpr.eqns:
         inputs = [not isinstance(var, Literal) and var in marked for var in equation.invars]
-        inner = [value for value in equation.params.values() if hasattr(value, "jaxpr")]
+        within_it = [value if isinstance(value, tuple) else (value,) for value in equation.params.values()]
+        inner = [value for values in within_it for value in values if hasattr(value, "jaxpr")]
         if equation.primitive.name == "dot_general" and any(inputs):
             found.append(equation.params["precision"])
         outputs = [any(inputs)] * len(equation.outvars)
@@ -87,11 +90,36 @@ def test_norms_from_products_of_places_are_in_full_precision():
     assert set(found) == {HIGHEST}
 
 
-def test_a_minimiser_to_float_precision_is_computed_in_it():
-    step = jax.make_jaxpr(lambda x, y: newton.newton_step(squared, W, x, y, jnp.ones(4), 0.1))(X, Y)
-    found = products(step.jaxpr, [True, True])[1]
+def of_silo(examples, weight, w):
+    """The clipped gradients of a silo whose model is not linear."""
+    made = SimpleNamespace(linear=None, loss=lambda w, theta, example: jnp.sum(w * example))
+    how = SimpleNamespace(smoothing="none", smoothing_radius=0.0, clip_norm=0.5)
+    return silos._mean_gradient(made, how)(jax.random.key(0), w, examples, weight)
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (gradient.linear_norms, (jnp.ones((2, 4, 1)), jnp.ones((2, 4, 4)))),
+        (lambda x, y, w: linear.clipped_gradient(squared, w, x, y, Y, 0.5), (X, Y, W)),
+        (of_silo, (X, Y, W)),
+        (lambda x, y, w: newton.newton_step(squared, w, x, y, Y, 0.1), (X, Y, W)),
+        (lambda x, y, w: newton.pulled_minimizer(squared, w, 1.0, x, y, Y, 0.1), (X, Y, W)),
+    ],
+    ids=["norms of linear clients", "linear model", "silo", "Newton step", "pulled minimiser"],
+)
+def test_all_products_of_small_kernels_are_in_full_precision(function, args):
+    closed = jax.make_jaxpr(function)(*args)
+    found = products(closed.jaxpr, [True] * len(closed.jaxpr.invars))[1]
     assert found
     assert set(found) == {HIGHEST}
+
+
+def test_products_in_the_branches_of_a_choice_are_found():
+    def either(x, c):
+        return jax.lax.cond(c > 0, lambda x: x @ x, lambda x: 2.0 * x @ x, x * c)
+
+    assert after_clipping(either, W, jnp.float32(0.5)) == [None, None]
 
 
 def test_a_product_in_default_precision_is_found():
