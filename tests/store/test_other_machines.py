@@ -33,7 +33,7 @@ from bench.upkeep.status import status, verify
 RESULTS = ROOT / "results" / "laptop"
 COMMITTED = [name for name in SWEEPS if part_files.parts_in(RESULTS / name)]
 # Sweeps of which some runs have not been made yet.
-UNFINISHED = {"pfl_splits", "pfl_clients", "pfl_epsilon"}
+UNFINISHED = {"pfl_clients", "pfl_epsilon"}
 # Sweeps with so many runs that reading them takes more than ten seconds.
 LARGE = {"isrl_odd_even", "isrl_rounds", "isrl_heterogeneity", "p2p_dimensions", "pfl_clients"}
 ELSEWHERE = [1 + 1e-9, 1 - 1e-9]  # what another machine computes, in units of what this one does
