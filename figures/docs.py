@@ -178,6 +178,11 @@ def commands_part(folder: Path) -> str:
     return f"{about}\n\n{markdown(pd.DataFrame(rows))}"
 
 
+def _three_digits(value: float) -> str:
+    """Return a number with three digits that count, and commas."""
+    return f"{float(f'{value:.3g}'):,.10g}"
+
+
 def accelerators_part(folder: Path) -> str:
     """What each device was measured to reach, and a table of it.
 
@@ -199,13 +204,13 @@ def accelerators_part(folder: Path) -> str:
         rows = [
             {
                 "workload": line["what"],
-                "reached": f"{float(f'{value:.3g}'):,.10g} {line['unit']}",
+                "reached": f"{_three_digits(line['value'])} {line['unit']}",
                 "ms": f"{line['ms']:.3g}" if "ms" in line else "",
                 "share of the limit": f"{100 * line['share_of_limit']:.2g} % of {line['limit']}"
                 if "limit" in line
                 else "",
             }
-            for line, value in ((line, line["value"]) for line in found["measured"])
+            for line in found["measured"]
         ]
         about = (
             f"One {found['device']}, measured on {found['date']} with jax {found['jax']}; a product of two float32 "

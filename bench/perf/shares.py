@@ -196,7 +196,7 @@ def report(benchmark: str, data_files: DataFiles, console: Console) -> dict[str,
     gpus = resources.gpus()
     places = [(None, gpu) for gpu in gpus] or [(core, None) for core in resources.cores()]
     one, several = ("1 GPU", f"{len(places)} GPUs") if gpus else ("1 core", f"{len(places)} cores")
-    budget = memory.budget() / (1 if gpus else len(places))
+    budget = memory.budget(len(places))
     found: dict[str, dict[str, float]] = {}
     table = Table("workload", "unit", "on", "ms a unit", "GFLOP/s", "GB/s", "limit", "reached")
     with ExitStack() as stack:
