@@ -1,6 +1,12 @@
 """How tests compile, which is four fifths of the time of many of them."""
 
+import importlib.metadata
 import os
+
+# Of XLA. Loops are emitted in the older way, which takes half as long to compile, and small programs are not cut up.
+# Later versions of jaxlib end the process on the first of these flags.
+QUICK = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+WITH_FLAGS = "0.10."  # versions of jaxlib
 
 
 def compile_quickly() -> None:
@@ -8,5 +14,8 @@ def compile_quickly() -> None:
 
     Nothing is changed where XLA_FLAGS is set already.
     """
-    if "XLA_FLAGS" not in os.environ:
-        os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "true"
+    if "XLA_FLAGS" in os.environ:
+        return
+    os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "true"
+    if importlib.metadata.version("jaxlib").startswith(WITH_FLAGS):
+        os.environ["XLA_FLAGS"] = QUICK
