@@ -147,6 +147,11 @@ def dealt(
     return order.astype(jnp.int32).reshape(places, num_groups).T, taken.reshape(places, num_groups).T
 
 
+def bins(key: PRNGKeyArray, num_clients: int, num_bins: int) -> Int32[Array, " {num_clients}"]:
+    """Draw a bin for every client, uniformly and independently."""
+    return jax.random.randint(key, (num_clients,), 0, num_bins)
+
+
 class Queue(NamedTuple):
     """Every client's blocks in the order in which it will use them, and its position in this order.
 

@@ -156,6 +156,7 @@ SLOW = {
         users,
         AVERAGED | {"num_sampled": 7, "sampler": "cyclic_poisson", "noise": "banded_sqrt", "num_bands": 3},
     ),
+    "in bins": ("ppsgd", users, PERSONAL | {"num_sampled": 7, "sampler": "balls_in_bins"}),
     "networks, a server's optimiser": (
         "dpsgd_fedopt",
         networks,

@@ -100,6 +100,11 @@ def check_noise(separation: int | None, sampler: str, noise: str, num_bands: int
             f"noise {noise!r} is not proven with sampler {sampler!r}, whose amplification needs noise that does not "
             "reach beyond a user's turn: use 'banded_sqrt' or 'banded', or sampler 'cyclic'"
         )
+    if sampler == "balls_in_bins":
+        raise InputError(
+            f"noise {noise!r} is not accounted for with sampler {sampler!r}: use sampler 'cyclic' or 'cyclic_poisson', "
+            "or noise 'independent'"
+        )
     if separation is None:
         raise InputError(
             f"noise {noise!r} is not proven with sampler {sampler!r}, which keeps no distance between the rounds of a "

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from bench.algorithms.parts.user_level import (
+    BALLS_IN_BINS,
     CYCLIC_POISSON,
     SAMPLERS,
     check_participation,
@@ -124,22 +125,25 @@ def participation(
             rounds between two rounds of a user is constant. (With unequal groups, the noise on the mean of a small
             group would be large.) "cyclic_poisson": all users are divided in the same way into fewer groups, and in the
             turn of its group a user takes part with the probability with which Q are expected in a round.
+            "balls_in_bins": every user draws one of floor(N / Q) bins at the start, independently of all others, and
+            takes part in every round of its bin; bins take turns.
         num_epochs: passes, used by "queue" only.
         num_bands: the number of groups of "cyclic_poisson"; 0 chooses it. See `num_groups`.
         reduce: "mean" or "sum" of a user's example gradients. With "mean" the divisor is the number of participants
-            ("queue", "cyclic") or its expectation q N (other samplers). With "sum" it is this number times the mean
-            minibatch size of the users; with "queue", times `batch_size`.
+            ("queue", "cyclic") or its expectation, which is q N, or N over the number of bins (other samplers). With
+            "sum" it is this number times the mean minibatch size of the users; with "queue", times `batch_size`.
     """
     if task.division is not None and task.train is None:
         raise InputError(
             f"task {task.name} is a stream, which draws the examples of all users at once: leave out --devices"
         )
-    rate = num_sampled / task.num_clients
+    groups = num_groups(task, num_sampled, sampler, num_bands)
+    participants = task.num_clients / groups if sampler == BALLS_IN_BINS else float(num_sampled)  # that are expected
+    rate = participants / task.num_clients
     sizes = jnp.minimum(task.num_examples, batch_size)
     num_blocks = task.num_examples // batch_size
     drawing = _drawing if task.division is None else _drawing_of_a_device
     most_blocks = task.capacity // batch_size if sampler == "queue" else 0
-    groups = num_groups(task, num_sampled, sampler, num_bands)
     init, drawn_of = drawing(task, num_sampled, sampler, groups, num_blocks, num_epochs, most_blocks)
 
     def examples_of(key, clients, blocks, first):
@@ -184,7 +188,7 @@ def participation(
         sums, count, examples = task.total((sums, count, examples))
         expected = rate * (examples if reduce == "sum" else task.num_clients)
         if sampler not in ("queue", "cyclic"):
-            return sums, Round(expected, count, jnp.ones((), bool), float(num_sampled))
+            return sums, Round(expected, count, jnp.ones((), bool), participants)
         # The schedule is public, and so is what follows from it, whether or not a scheduled client is present.
         scheduled = drawn.scheduled.astype(jnp.float32)
         users = jnp.maximum(scheduled, 1.0)
@@ -286,6 +290,8 @@ def _drawing(
     def init(key):
         if sampler in ("cyclic", CYCLIC_POISSON):
             return jnp.int32(0), *sampling.dealt(key, num_clients, num_turns)
+        if sampler == BALLS_IN_BINS:
+            return jnp.int32(0), sampling.bins(key, num_clients, num_turns)
         if sampler != "queue":
             return ()
         return sampling.queue_start(key, num_blocks, num_epochs, most_blocks)
@@ -298,6 +304,8 @@ def _drawing(
             t, dealt, taken = schedule
             turn = t % dealt.shape[0]
             clients, present, schedule = dealt[turn], taken[turn], (t + 1, dealt, taken)
+        elif sampler == BALLS_IN_BINS:
+            clients, present, schedule = _of_bin(schedule, num_clients, num_turns)
         elif sampler == CYCLIC_POISSON:
             clients, present, schedule = _of_turn(key, schedule, rate)
         elif sampler == "poisson":
@@ -332,6 +340,8 @@ def _drawing_of_a_device(
     def init(key):
         if sampler == CYCLIC_POISSON:  # every device knows the turns of all users, as it draws for all of them
             return jnp.int32(0), *sampling.dealt(key, num_clients, num_turns)
+        if sampler == BALLS_IN_BINS:
+            return jnp.int32(0), sampling.bins(key, num_clients, num_turns)
         if sampler == "cyclic":
             return jnp.int32(0), *_turns(division, *sampling.dealt(key, num_clients, num_turns))
         if sampler != "queue":
@@ -360,6 +370,9 @@ def _drawing_of_a_device(
             # A random group, and chance within it, vary less than as much chance for everybody: the same bound holds.
             users, taken, schedule = _of_turn(key, schedule, rate)
             bound = division.most_of(rate)
+        elif sampler == BALLS_IN_BINS:
+            users, taken, schedule = _of_bin(schedule, num_clients, num_turns)
+            bound = division.most_of(1 / num_turns)
         else:
             users, taken = sampling.fixed_size(key, num_clients, num_sampled), jnp.ones(num_sampled, bool)
             bound = division.most(num_sampled)
@@ -387,6 +400,19 @@ def _of_turn(key: Array, schedule: tuple, rate: float) -> tuple[Array, Array, tu
     turn, within = t % num_turns, min(num_turns * rate, 1.0)
     places, drawn = sampling.poisson(key, size, within, sampling.poisson_bound(size, within))
     return dealt[turn][places], drawn & taken[turn][places], (t + 1, dealt, taken)
+
+
+def _of_bin(schedule: tuple, num_clients: int, num_bins: int) -> tuple[Array, Array, tuple]:
+    """Return the users of a round of "balls_in_bins", which of their places are taken, and the next schedule.
+
+    There is room for all users of a bin but with the probability of `poisson_bound`, once for each bin.
+
+    Args:
+        schedule: the round's number, and the bin of every user.
+    """
+    t, bins = schedule
+    users, taken = places_of(bins == t % num_bins, sampling.poisson_bound(num_clients, 1 / num_bins))
+    return users, taken, (t + 1, bins)
 
 
 def _turns(division: Division, groups: Array, taken: Array) -> tuple[Array, Array]:

@@ -10,27 +10,36 @@ from bench.algorithms.parts.counting import num_parameters
 from bench.algorithms.parts.noise import INDEPENDENT, PLAIN, check_noise, strategy
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
-from bench.privacy.events import cyclic_poisson_readings, cyclic_readings, gaussian_readings
+from bench.privacy.events import (
+    balls_in_bins_readings,
+    cyclic_poisson_readings,
+    cyclic_readings,
+    gaussian_readings,
+)
 
-CYCLIC_POISSON = "cyclic_poisson"
-SAMPLERS = ("all", "fixed", "poisson", "queue", "cyclic", CYCLIC_POISSON)
+CYCLIC_POISSON, BALLS_IN_BINS = "cyclic_poisson", "balls_in_bins"
+SAMPLERS = ("all", "fixed", "poisson", "queue", "cyclic", CYCLIC_POISSON, BALLS_IN_BINS)
 USUAL_GROUPS = 4  # of "cyclic_poisson"; more groups allow more bands, and leave less to chance
 
 
 def num_groups(task: Task, num_sampled: int, sampler: str, num_bands: int = 0) -> int:
     """Return G, the number of groups of users that take turns; 1 for samplers without groups.
 
-    "cyclic" has ceil(N / Q) groups, each of at most Q users. "cyclic_poisson" has `num_bands` groups, or USUAL_GROUPS
+    "cyclic" has ceil(N / Q) groups, each of at most Q users. "balls_in_bins" has floor(N / Q) bins, so that at least Q
+    users are expected in each. "cyclic_poisson" has `num_bands` groups, or USUAL_GROUPS
     for 0, of which each has at least Q users.
     """
     if sampler == CYCLIC_POISSON:
         return num_bands or min(USUAL_GROUPS, max(task.num_clients // num_sampled, 1))
+    if sampler == BALLS_IN_BINS:
+        return task.num_clients // num_sampled
     return -(-task.num_clients // num_sampled) if sampler == "cyclic" else 1
 
 
 def separation(task: Task, *, num_sampled: int, sampler: str, num_bands: int = 0) -> int | None:
-    """Return the least number of rounds between two participations of a user; None where a user may take part in
-    neighbouring rounds by chance.
+    """Return the least number of rounds between two participations of a user, where noise may be correlated over
+    rounds. Else None: where a user may take part in neighbouring rounds by chance, and for "balls_in_bins", whose
+    amplification is computed for independent noise.
     """
     if sampler not in ("cyclic", CYCLIC_POISSON, "all"):
         return None
@@ -52,8 +61,8 @@ def readings(
     planned_rounds: int = 0,
 ) -> dict:
     """Return the releases of noisy sums of clipped user messages, accounted for as in `gaussian_readings`, as in
-    `cyclic_readings` for sampler "cyclic" and for correlated noise, or as in `cyclic_poisson_readings` for
-    "cyclic_poisson".
+    `cyclic_readings` for sampler "cyclic" and for correlated noise, or as in `cyclic_poisson_readings` and
+    `balls_in_bins_readings` for these samplers.
 
     "sampler" assumes a fresh uniform sample in each round. The queue does not draw such a sample, since its rounds
     depend on each other, so only "worst_case" is sound for it. With the queue a user takes part in at most as many
@@ -69,6 +78,9 @@ def readings(
     """
     statement = {"delta": delta, "privacy_unit": "user", "protects_against": protects_against}
     apart = separation(task, num_sampled=num_sampled, sampler=sampler, num_bands=num_bands)
+    if sampler == BALLS_IN_BINS:
+        bins = num_groups(task, num_sampled, sampler)
+        return balls_in_bins_readings(noise_multiplier=noise_multiplier, num_bins=bins, **statement)
     if apart is not None and sampler == CYCLIC_POISSON:
         return cyclic_poisson_readings(
             noise_multiplier=noise_multiplier,
@@ -134,7 +146,8 @@ def cost_of_sums(
         num_sampled, batch_size, sampler: as for `participation`.
         num_steps: K, the number of local steps that use a user's minibatch.
     """
-    users = task.num_clients / num_groups(task, num_sampled, sampler) if sampler == "cyclic" else num_sampled
+    in_turn = sampler in ("cyclic", BALLS_IN_BINS)
+    users = task.num_clients / num_groups(task, num_sampled, sampler) if in_turn else num_sampled
     sizes = np.minimum(np.asarray(task.num_examples), batch_size)
     examples = users * (batch_size if sampler == "queue" else float(np.mean(sizes)))
     message = num_parameters(task) + (clipping == "adaptive")

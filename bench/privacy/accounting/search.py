@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping
 import dp_accounting.dp_event as dp
 
 from bench.privacy.accounting.atoms import Atoms
+from bench.privacy.events import BallsInBinsDpEvent
 from bench.privacy.events.release import require
 
 RATIO = 1.0005  # ratio of the two ends at which the bisection stops
@@ -134,6 +135,8 @@ def central_limit(atoms: Atoms, delta: float) -> float:
 
 def _precision(atom: dp.DpEvent) -> float:
     """Return the mu^2 of one release, as in the module's docstring; Laplace noise is treated as Gaussian."""
+    if isinstance(atom, BallsInBinsDpEvent):  # the variance of the likelihood ratio
+        return math.expm1(min(atom.noise_multiplier**-2, 500.0)) / atom.num_bins
     rate = 1.0
     if isinstance(atom, dp.PoissonSampledDpEvent):
         rate, atom = atom.sampling_probability, atom.event

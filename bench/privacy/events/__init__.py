@@ -33,6 +33,9 @@ from bench.privacy.events.release import (
     require,
 )
 from bench.privacy.events.schedules import (
+    BallsInBinsDpEvent,
+    balls_in_bins_gaussian,
+    balls_in_bins_readings,
     correlated_gaussian,
     cyclic_poisson_readings,
     cyclic_readings,
@@ -48,9 +51,12 @@ __all__ = [
     "REPLACE",
     "SAMPLINGS",
     "SENSITIVITY",
+    "BallsInBinsDpEvent",
     "ParallelDpEvent",
     "Release",
     "at_once",
+    "balls_in_bins_gaussian",
+    "balls_in_bins_readings",
     "bounded_participation_gaussian",
     "check_delta",
     "checked",

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,6 +21,7 @@ from bench.privacy.events.release import (
     SENSITIVITY,
     Release,
     check_numbers,
+    checked,
     repeated,
     require,
     require_name,
@@ -144,3 +146,73 @@ def cyclic_poisson_readings(
         }
     worst = bounded_participation_gaussian(noise_multiplier, max_participations=turns, **statement)
     return {**{name: in_turn(release) for name, release in sampled.items()}, "worst_case": worst}
+
+
+@dataclass(frozen=True)
+class BallsInBinsDpEvent(dp.DpEvent):
+    """Gaussian sums of which a unit is in those of one bin, drawn uniformly and not released.
+
+    num_bins: G, 1 or more.
+    noise_multiplier: of all rounds of a bin together, relative to the movement by the unit.
+    """
+
+    num_bins: int
+    noise_multiplier: float
+
+
+def balls_in_bins_gaussian(
+    noise_multiplier: float,
+    *,
+    num_bins: int,
+    delta: float,
+    privacy_unit: str = "user",
+    protects_against: str = EVERYBODY,
+) -> Release:
+    """Return Gaussian sums over the units of bins that come up in turn: each unit draws one of G bins for the whole
+    run, uniformly and independently of all others, and takes part in every round of this bin.
+
+    It protects one unit added or removed. A run that ends within a turn is counted as if it went on to its end.
+
+    Args:
+        num_bins: G, the rounds of a turn.
+    """
+    check_numbers(noise_multiplier, delta)
+    require("num_bins", num_bins, num_bins >= 1, "give an integer, 1 or more")
+
+    def event(rounds: int) -> dp.DpEvent:
+        if rounds == 0:
+            return dp.NoOpDpEvent()
+        if noise_multiplier == 0:
+            return dp.NonPrivateDpEvent()
+        return BallsInBinsDpEvent(num_bins, float(noise_multiplier) / math.sqrt(-(-rounds // num_bins)))
+
+    return checked(
+        Release(
+            event=event,
+            privacy_unit=privacy_unit,
+            protects_against=protects_against,
+            neighbors=ADD_OR_REMOVE,
+            sampler="balls in bins",
+            accountant="bins",
+            delta=delta,
+            mechanism=f"Gaussian noise of standard deviation {noise_multiplier:g} C on a sum of vectors of norm <= C, "
+            f"each {privacy_unit} in one of {num_bins} bins that come up in turn",
+        )
+    )
+
+
+def balls_in_bins_readings(*, noise_multiplier: float, num_bins: int, **statement: Any) -> dict[str, Release]:
+    """Return ways of accounting for noisy sums over the units of bins that come up in turn; all of them are proven.
+
+    paper, tight: one unit added or removed; see `balls_in_bins_gaussian`.
+    worst_case: no amplification, one unit replaced.
+
+    Args:
+        num_bins: G.
+        statement: delta, privacy_unit, protects_against.
+    """
+    amplified = balls_in_bins_gaussian(noise_multiplier, num_bins=num_bins, **statement)
+    worst = bounded_participation_gaussian(
+        noise_multiplier, max_participations=lambda rounds: -(-rounds // num_bins), **statement
+    )
+    return {"paper": amplified, "tight": amplified, "worst_case": worst}

@@ -1,0 +1,142 @@
+"""Sampler "balls_in_bins": who takes part when, what rounds are divided by, what it costs, and what it refuses."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from bench.algorithms import ALGORITHMS
+from bench.algorithms.parts.participation import participation
+from bench.algorithms.parts.user_level import readings
+from bench.audit import audit
+from bench.data.task import Task
+from bench.errors import InputError
+from bench.models.additive import squared_loss
+from bench.privacy.accounting import epsilon
+from bench.privacy.events import balls_in_bins_gaussian, bounded_participation_gaussian
+from bench.sweeps.spec import arguments
+
+CLIENTS, SAMPLED, BINS = 11, 3, 3
+
+
+def stored(present=None) -> Task:
+    rng = np.random.default_rng(0)
+    return Task(
+        init_params=jnp.zeros(2),
+        num_examples=jnp.asarray([2, 3, 4, 5, 6, 6, 6, 6, 6, 6, 6], jnp.int32),
+        train=(jnp.asarray(rng.standard_normal((CLIENTS, 6, 2)), jnp.float32), jnp.zeros((CLIENTS, 6))),
+        loss=squared_loss,
+        present=present,
+    )
+
+
+def rounds(task: Task, count: int, seed: int = 0, reduce: str = "mean"):
+    who = participation(task, num_sampled=SAMPLED, batch_size=3, sampler="balls_in_bins", reduce=reduce)
+    schedule, draw = who.init(jax.random.key(seed)), jax.jit(who.draw)
+    for t in range(count):
+        drawn, schedule = draw(jax.random.key(100 + t), schedule)
+        yield drawn
+
+
+def users_of(drawn) -> list[int]:
+    return sorted(np.asarray(drawn.batch.clients)[np.asarray(drawn.batch.weight).sum(1) > 0].tolist())
+
+
+def test_everybody_is_in_one_bin_and_bins_take_turns():
+    found = [users_of(one) for one in rounds(stored(), 3 * BINS)]
+    assert sorted(user for users in found[:BINS] for user in users) == list(range(CLIENTS))
+    assert found[:BINS] == found[BINS : 2 * BINS] == found[2 * BINS :]
+
+
+def test_bins_are_drawn_uniformly_and_independently():
+    """The numbers of users in a bin are binomial, and two users share a bin once in G times."""
+    runs = 600
+    found = [[users_of(one) for one in rounds(stored(), BINS, seed)] for seed in range(runs)]
+    sizes = np.array([[len(users) for users in turn] for turn in found])
+    mean, variance = CLIENTS / BINS, CLIENTS / BINS * (1 - 1 / BINS)
+    np.testing.assert_allclose(sizes.mean(axis=0), mean, atol=5 * math.sqrt(variance / runs))
+    np.testing.assert_allclose(sizes.var(axis=0), variance, rtol=0.25)
+    together = np.mean([any(0 in users and 7 in users for users in turn) for turn in found])
+    assert together == pytest.approx(1 / BINS, abs=5 * math.sqrt(2 / 9 / runs))
+
+
+@pytest.mark.parametrize("reduce", ["mean", "sum"])
+def test_the_divisor_is_what_is_expected_whoever_takes_part(reduce):
+    each = 1.0 if reduce == "mean" else float(np.minimum(stored().num_examples, 3).mean())
+    for one in rounds(stored(), BINS, reduce=reduce):
+        assert float(one.divisor) == pytest.approx(CLIENTS / BINS * each, rel=1e-6)
+        assert float(one.expected) == pytest.approx(CLIENTS / BINS, rel=1e-6)
+        assert bool(one.released)
+
+
+def test_who_is_absent_leaves_all_others_where_they_are():
+    everybody = [users_of(one) for one in rounds(stored(), BINS)]
+    present = jnp.arange(CLIENTS) != 4
+    others = [users_of(one) for one in rounds(stored(present), BINS)]
+    assert others == [[user for user in users if user != 4] for users in everybody]
+
+
+def test_a_round_in_blocks_is_the_round():
+    task = stored()
+    who = participation(task, num_sampled=SAMPLED, batch_size=3, sampler="balls_in_bins")
+    schedule = who.init(jax.random.key(0))
+    whole, _ = who.draw(jax.random.key(1), schedule)
+
+    def work(kept, batch):
+        return kept, jnp.einsum("ue,uef->f", batch.weight, batch.examples[0])
+
+    _, sums, drawn, _ = who.in_blocks(jax.random.key(1), schedule, work, (), 2)
+    np.testing.assert_allclose(sums, work((), whole.batch)[1], rtol=1e-6)
+    assert float(drawn.count) == float(whole.count)
+
+
+# ---- Privacy ----
+
+
+def released(sigma: float = 1.3, sampled: int = SAMPLED) -> dict:
+    return readings(
+        stored(),
+        noise_multiplier=sigma,
+        num_sampled=sampled,
+        batch_size=3,
+        sampler="balls_in_bins",
+        num_epochs=1,
+        delta=1e-5,
+        protects_against="everybody who sees the shared model",
+    )
+
+
+def test_the_readings_are_those_of_the_bins():
+    found = released()
+    for length, turns in ((1, 1), (3, 1), (4, 2), (9, 3)):
+        bins = balls_in_bins_gaussian(1.3, num_bins=BINS, delta=1e-5)
+        worst = bounded_participation_gaussian(1.3, max_participations=turns, delta=1e-5)
+        assert epsilon(found["tight"], length) == epsilon(found["paper"], length) == epsilon(bins, length)
+        assert epsilon(found["worst_case"], length) == pytest.approx(epsilon(worst, length), rel=1e-9)
+    assert all(one.sound for one in found.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sampled", [1, 2])
+def test_the_audit_refutes_neither_and_refutes_half_of_the_noise(sampled):
+    args = {"sampler": "balls_in_bins", "num_sampled": sampled, "num_steps": 1}
+    found = audit("dp_fedavg", family="users", args=args, runs=20_000, canaries=0, rounds=8, seconds=0)
+    assert not found.refuted
+    method = ALGORITHMS["dp_fedavg"]
+
+    def twice(task, *, delta, **given):
+        return method.releases(task, delta=delta, **given | {"noise_multiplier": 2.5 * given["noise_multiplier"]})
+
+    claims_too_much = method._replace(releases=twice)
+    assert audit(claims_too_much, family="users", args=args, runs=20_000, canaries=0, rounds=8, seconds=0).refuted
+
+
+@pytest.mark.parametrize("noise", ["banded_sqrt", "banded", "blt", "tree"])
+def test_correlated_noise_is_refused(noise):
+    method = ALGORITHMS["dp_fedavg"]
+    args = {"num_sampled": SAMPLED, "batch_size": 3, "step_size": 0.1, "clip_norm": 1.0, "noise_multiplier": 1.0}
+    args |= {"server_step_size": 0.1, "sampler": "balls_in_bins", "noise": noise, "planned_rounds": 8}
+    with pytest.raises(InputError, match=f"noise '{noise}' is not accounted for with sampler 'balls_in_bins'"):
+        method.fits(stored(), **arguments(method, args))
