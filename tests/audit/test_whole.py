@@ -1,5 +1,6 @@
 """The audit of all built-in methods: what it writes, what it runs again, and what it reports."""
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -22,10 +23,31 @@ QUICK |= {"power": False}
 @pytest.fixture
 def few(monkeypatch):
     """Two private methods and one that declares nothing, at a commit that looks like a number."""
+    return some_methods(monkeypatch)
+
+
+def some_methods(monkeypatch) -> dict:
     monkeypatch.setattr(whole, "commit", lambda: "09351561e448")
     kept = {name: ALGORITHMS[name] for name in ("dp_fedavg", "minibatch_sgd", "admm")}
     monkeypatch.setattr(whole, "ALGORITHMS", kept)
     return kept
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """The folder of their table."""
+    folder = tmp_path_factory.mktemp("audited")
+    with pytest.MonkeyPatch.context() as patched:
+        some_methods(patched)
+        audited(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(table, tmp_path):
+    """A copy of that folder, for tests that change it."""
+    shutil.copytree(table, tmp_path, dirs_exist_ok=True)
+    return tmp_path
 
 
 def status_of(monkeypatch, *words: str) -> int:
@@ -66,54 +88,57 @@ def test_the_table_has_every_bound_and_the_summary_a_row_for_each_way_of_account
     assert rows["commit"].iloc[0] in text[-1]
 
 
-def test_what_is_in_the_file_is_not_run_again_but_for_another_version(few, tmp_path, monkeypatch):
-    rows, _ = audited(tmp_path)
-    again, said = audited(tmp_path)
+def test_what_is_in_the_file_is_not_run_again_but_for_another_version(few, folder, monkeypatch):
+    before = pd.read_csv(folder / "audit.csv", dtype={"commit": str})
+    again, said = audited(folder)
     assert len(said) == 1
     assert "has all" in said[0]
-    pd.testing.assert_frame_equal(again, rows, check_dtype=False)
-    monkeypatch.setitem(few, "dp_fedavg", few["dp_fedavg"]._replace(version=99))
-    newer, said = audited(tmp_path)
-    assert {line.split(", ")[1].split(" on ")[0] for line in said[1:]} == {"dp_fedavg"}
-    assert newer.loc[newer["method"] == "dp_fedavg", "version"].eq(99).all()
-    (tmp_path / "audit.md").unlink()
-    audited(tmp_path)
-    assert (tmp_path / "audit.md").is_file()
+    pd.testing.assert_frame_equal(again, before, check_dtype=False)
+    monkeypatch.setitem(few, "minibatch_sgd", few["minibatch_sgd"]._replace(version=99))
+    newer, said = audited(folder)
+    assert {line.split(", ")[1].split(" on ")[0] for line in said[1:]} == {"minibatch_sgd"}
+    assert newer.loc[newer["method"] == "minibatch_sgd", "version"].eq(99).all()
+    (folder / "audit.md").unlink()
+    audited(folder)
+    assert (folder / "audit.md").is_file()
 
 
-def test_a_table_of_audits_with_other_options_is_kept(few, tmp_path):
-    rows, _ = audited(tmp_path)
-    before = (tmp_path / "audit.csv").read_bytes()
+def test_a_table_of_audits_with_other_options_is_kept(few, folder, monkeypatch):
+    monkeypatch.delitem(few, "dp_fedavg")
+    monkeypatch.delitem(few, "minibatch_sgd")
+    before = (folder / "audit.csv").read_bytes()
     with pytest.raises(InputError, match="audits with seed = 0"):
-        audited(tmp_path, seed=1)
-    assert (tmp_path / "audit.csv").read_bytes() == before
-    _, said = audited(tmp_path, seed=1, fresh=True)
-    assert len(said) == 1 + len(rows[whole.KEY].drop_duplicates())
-    assert (tmp_path / "earlier-audit.csv").read_bytes() == before
+        audited(folder, seed=1)
+    assert (folder / "audit.csv").read_bytes() == before
+    rows, said = audited(folder, seed=1, fresh=True)
+    assert len(said) == 2
+    assert rows["method"].tolist() == ["admm"]
+    assert (folder / "earlier-audit.csv").read_bytes() == before
 
 
-def test_audits_of_other_code_are_named(few, tmp_path, monkeypatch):
-    audited(tmp_path)
+def test_audits_of_other_code_are_named(few, folder, monkeypatch):
     monkeypatch.setattr(whole, "commit", lambda: "abcdef")
-    _, said = audited(tmp_path)
+    _, said = audited(folder)
     assert said[-1].endswith("--fresh runs them again at abcdef")
 
 
 def test_an_interrupted_audit_goes_on(few, tmp_path, monkeypatch):
-    made = whole.audit
+    few["dp_fedavg"] = few.pop("dp_fedavg")  # it comes last
+    made, begun = whole.audit, []
 
-    def until_the_second(name, **how):
-        if name == "minibatch_sgd":
+    def until_the_last(name, **how):
+        begun.append(name)
+        if name == "dp_fedavg":
             raise KeyboardInterrupt
         return made(name, **how)
 
-    monkeypatch.setattr(whole, "audit", until_the_second)
-    with pytest.raises(KeyboardInterrupt):
-        audited(tmp_path)
-    monkeypatch.setattr(whole, "audit", made)
-    rows, said = audited(tmp_path)
-    assert "dp_fedavg" not in " ".join(said)
-    assert set(rows["method"]) == set(few)
+    monkeypatch.setattr(whole, "audit", until_the_last)
+    for asked in (["minibatch_sgd", "admm", "dp_fedavg"], ["dp_fedavg"]):
+        begun.clear()
+        with pytest.raises(KeyboardInterrupt):
+            audited(tmp_path)
+        assert list(dict.fromkeys(begun)) == asked
+    assert set(pd.read_csv(tmp_path / "audit.csv")["method"]) == {"minibatch_sgd", "admm"}
 
 
 def test_a_refuted_method_fails(few, tmp_path, monkeypatch, capsys):
@@ -174,12 +199,11 @@ def test_the_table_of_an_earlier_version_is_read(tmp_path):
         whole._earlier(path, DEFAULTS | {"seconds": 20.0})
 
 
-def test_a_table_that_was_cut_off_is_refused(few, tmp_path):
-    audited(tmp_path)
-    path = tmp_path / "audit.csv"
+def test_a_table_that_was_cut_off_is_refused(few, folder):
+    path = folder / "audit.csv"
     path.write_text(path.read_text()[:-60])
     with pytest.raises(InputError, match="no whole table"):
-        audited(tmp_path)
+        audited(folder)
 
 
 def test_a_folder_that_cannot_be_is_refused_before_anything_runs(few, tmp_path, monkeypatch):
