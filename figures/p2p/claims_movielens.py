@@ -29,10 +29,12 @@ def _rows(runs: pd.DataFrame, norm_tuned: bool = False) -> pd.DataFrame:
     norm_tuned: private runs have the clipping norm that is best on validation ratings, and not that of the paper.
 
     Raises:
-        NotTestable: where a budget is missing, or a series diverged.
+        NotTestable: where a series or a budget is missing, or a series diverged.
     """
     rows = table1.final_rows(runs)
     rows = rows[rows["series"].isin([LOCAL, NON_PRIVATE, table1.USER_MEAN])]
+    if missing := {LOCAL, NON_PRIVATE, table1.USER_MEAN} - set(rows["series"]):
+        raise NotTestable(f"no runs of {', '.join(sorted(missing))}")
     printed = common.part(runs, algorithm="private CD", mechanism="laplace")
     if not norm_tuned:
         printed = common.part(printed, clip_norm=table1.CLIP_NORM)
