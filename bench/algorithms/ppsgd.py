@@ -44,7 +44,11 @@ from bench.privacy.events import nothing_released
 REDUCE = ("mean", "sum")
 LOCAL = ("dense", "dual", "head")
 FOUR = ("paper", "sampler", "tight", "worst_case")  # ways of accounting
-IN_TURN = {"cyclic": ("paper", "worst_case", "removed"), "cyclic_poisson": ("paper", "tight", "worst_case")}
+IN_TURN = {
+    "cyclic": ("paper", "worst_case", "removed"),
+    "cyclic_poisson": ("paper", "tight", "worst_case"),
+    "balls_in_bins": ("paper", "tight", "worst_case"),
+}
 
 
 def step_sizes(step_size, personalization):

@@ -24,7 +24,8 @@ from bench.kernels.platforms import over_clients
 class Batch(NamedTuple):
     """The examples of the sampled clients in one round.
 
-    clients: all different; None when all clients take part, in order.
+    clients: None when all clients take part, in order. Those that take part are all different, and an empty place may
+        repeat one of them: what clients keep is changed by adding to it, and by adding 0 at an empty place.
     rows: the rows of the client's examples that are used; None when examples are not stored.
     examples: the examples of every place, as the loss takes them.
     weight: of each example in the client's gradient: 1 / m_i for a mean, 1 for a sum, 0 for padding. A client whose

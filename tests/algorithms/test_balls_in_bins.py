@@ -9,10 +9,11 @@ import pytest
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.parts.participation import participation
-from bench.algorithms.parts.user_level import readings
+from bench.algorithms.parts.user_level import SAMPLERS, readings
 from bench.audit import audit
 from bench.data.task import Task
 from bench.errors import InputError
+from bench.kernels import sampling
 from bench.models.additive import squared_loss
 from bench.privacy.accounting import epsilon
 from bench.privacy.events import balls_in_bins_gaussian, bounded_participation_gaussian
@@ -52,14 +53,14 @@ def test_everybody_is_in_one_bin_and_bins_take_turns():
 
 def test_bins_are_drawn_uniformly_and_independently():
     """The numbers of users in a bin are binomial, and two users share a bin once in G times."""
-    runs = 600
-    found = [[users_of(one) for one in rounds(stored(), BINS, seed)] for seed in range(runs)]
-    sizes = np.array([[len(users) for users in turn] for turn in found])
+    runs = 4000
+    keys = jax.random.split(jax.random.key(0), runs)
+    found = np.asarray(jax.vmap(lambda key: sampling.bins(key, CLIENTS, BINS))(keys))
+    sizes = np.stack([np.sum(found == place, axis=1) for place in range(BINS)])
     mean, variance = CLIENTS / BINS, CLIENTS / BINS * (1 - 1 / BINS)
-    np.testing.assert_allclose(sizes.mean(axis=0), mean, atol=5 * math.sqrt(variance / runs))
-    np.testing.assert_allclose(sizes.var(axis=0), variance, rtol=0.25)
-    together = np.mean([any(0 in users and 7 in users for users in turn) for turn in found])
-    assert together == pytest.approx(1 / BINS, abs=5 * math.sqrt(2 / 9 / runs))
+    np.testing.assert_allclose(sizes.mean(axis=1), mean, atol=5 * math.sqrt(variance / runs))
+    np.testing.assert_allclose(sizes.var(axis=1), variance, rtol=0.15)
+    assert np.mean(found[:, 0] == found[:, 7]) == pytest.approx(1 / BINS, abs=5 * math.sqrt(2 / 9 / runs))
 
 
 @pytest.mark.parametrize("reduce", ["mean", "sum"])
@@ -116,6 +117,25 @@ def test_the_readings_are_those_of_the_bins():
         assert epsilon(found["tight"], length) == epsilon(found["paper"], length) == epsilon(bins, length)
         assert epsilon(found["worst_case"], length) == pytest.approx(epsilon(worst, length), rel=1e-9)
     assert all(one.sound for one in found.values())
+
+
+@pytest.mark.parametrize("sampler", [name for name in SAMPLERS if name != "all"])
+def test_learning_alone_has_the_same_ways_of_accounting(sampler):
+    method = ALGORITHMS["ppsgd"]
+    given = {"num_sampled": SAMPLED, "batch_size": 3, "step_size": 0.1, "clip_norm": 1.0, "noise_multiplier": 1.0}
+    found = [
+        method.readings(stored(), delta=1e-5, **arguments(method, given | {"sampler": sampler, "personalization": one}))
+        for one in (0.0, 1.0)
+    ]
+    assert list(found[0]) == list(found[1])
+
+
+def test_a_single_bin_is_refused():
+    method = ALGORITHMS["dp_fedavg"]
+    args = {"num_sampled": 6, "batch_size": 3, "step_size": 0.1, "clip_norm": 1.0, "noise_multiplier": 1.0}
+    args |= {"server_step_size": 0.1, "sampler": "balls_in_bins"}
+    with pytest.raises(InputError, match="num_sampled is 6: with sampler 'balls_in_bins' that leaves one bin"):
+        method.fits(stored(), **arguments(method, args))
 
 
 @pytest.mark.slow

@@ -130,8 +130,8 @@ def participation(
         num_epochs: passes, used by "queue" only.
         num_bands: the number of groups of "cyclic_poisson"; 0 chooses it. See `num_groups`.
         reduce: "mean" or "sum" of a user's example gradients. With "mean" the divisor is the number of participants
-            ("queue", "cyclic") or its expectation, which is q N, or N over the number of bins (other samplers). With
-            "sum" it is this number times the mean minibatch size of the users; with "queue", times `batch_size`.
+            ("queue", "cyclic"), or its expectation: N over the number of bins ("balls_in_bins"), or q N (the others).
+            With "sum" it is this number times the mean minibatch size of the users; with "queue", times `batch_size`.
     """
     if task.division is not None and task.train is None:
         raise InputError(
@@ -405,7 +405,7 @@ def _of_turn(key: Array, schedule: tuple, rate: float) -> tuple[Array, Array, tu
 def _of_bin(schedule: tuple, num_clients: int, num_bins: int) -> tuple[Array, Array, tuple]:
     """Return the users of a round of "balls_in_bins", which of their places are taken, and the next schedule.
 
-    There is room for all users of a bin but with the probability of `poisson_bound`, once for each bin.
+    There is room for all users of a bin but with the probability of `poisson_bound`, once for each bin of a run.
 
     Args:
         schedule: the round's number, and the bin of every user.

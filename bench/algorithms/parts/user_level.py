@@ -185,6 +185,12 @@ def check_participation(
         raise InputError(
             f"batch_size is {batch_size}, more than any client of {task.name} has: use at most {task.capacity}"
         )
+    if sampler == BALLS_IN_BINS and 2 * num_sampled > task.num_clients:
+        raise InputError(
+            f"num_sampled is {num_sampled}: with sampler {sampler!r} that leaves one bin for the {task.num_clients} "
+            f"clients of {task.name}, so that all take part in every round: use at most {task.num_clients // 2}, or "
+            "sampler 'all'"
+        )
     ours = {name: args.get(name, value) for name, value in {**PLAIN, **FIXED}.items()}
     groups = ours["num_bands"]
     if sampler == CYCLIC_POISSON and groups * num_sampled > task.num_clients:
