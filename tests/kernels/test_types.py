@@ -96,6 +96,7 @@ WRONG = {  # a call of each function with one argument that is not what it is sa
     "platforms.only": ((1.0, True), "function"),
     "proximal.project_ball": ((VECTOR, jnp.ones(2), 1.0), "center"),
     "proximal.proximal_step": ((VECTOR, (VECTOR, jnp.ones(2)), (1.0, 1.0), VECTOR, 1.0), "anchors"),
+    "sampling.bins": ((COUNTS, 4, 2), "key"),
     "sampling.distinct_rows": ((KEY, MATRIX, 5, 2), "num_examples"),
     "sampling.dealt": ((COUNTS, 4, 2), "key"),
     "sampling.fixed_size": ((COUNTS, 4, 2), "key"),
