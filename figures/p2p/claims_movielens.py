@@ -32,8 +32,9 @@ def _rows(runs: pd.DataFrame, norm_tuned: bool = False) -> pd.DataFrame:
         NotTestable: where a series or a budget is missing, or a series diverged.
     """
     rows = table1.final_rows(runs)
-    rows = rows[rows["series"].isin([LOCAL, NON_PRIVATE, table1.USER_MEAN])]
-    if missing := {LOCAL, NON_PRIVATE, table1.USER_MEAN} - set(rows["series"]):
+    wanted = {LOCAL, NON_PRIVATE, table1.USER_MEAN}
+    rows = rows[rows["series"].isin(wanted)]
+    if missing := wanted - set(rows["series"]):
         raise NotTestable(f"no runs of {', '.join(sorted(missing))}")
     printed = common.part(runs, algorithm="private CD", mechanism="laplace")
     if not norm_tuned:

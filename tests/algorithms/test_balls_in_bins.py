@@ -1,11 +1,14 @@
 """Sampler "balls_in_bins": who takes part when, what rounds are divided by, what it costs, and what it refuses."""
 
 import math
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import users_in_turn
+from users_in_turn import check, users_of
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.parts.participation import participation
@@ -14,7 +17,6 @@ from bench.audit import audit
 from bench.data.task import Task
 from bench.errors import InputError
 from bench.kernels import sampling
-from bench.models.additive import squared_loss
 from bench.privacy.accounting import epsilon
 from bench.privacy.events import balls_in_bins_gaussian, bounded_participation_gaussian
 from bench.sweeps.spec import arguments
@@ -22,15 +24,7 @@ from bench.sweeps.spec import arguments
 CLIENTS, SAMPLED, BINS = 11, 3, 3
 
 
-def stored(present=None) -> Task:
-    rng = np.random.default_rng(0)
-    return Task(
-        init_params=jnp.zeros(2),
-        num_examples=jnp.asarray([2, 3, 4, 5, 6, 6, 6, 6, 6, 6, 6], jnp.int32),
-        train=(jnp.asarray(rng.standard_normal((CLIENTS, 6, 2)), jnp.float32), jnp.zeros((CLIENTS, 6))),
-        loss=squared_loss,
-        present=present,
-    )
+stored = partial(users_in_turn.stored, CLIENTS)
 
 
 def rounds(task: Task, count: int, seed: int = 0, reduce: str = "mean"):
@@ -39,10 +33,6 @@ def rounds(task: Task, count: int, seed: int = 0, reduce: str = "mean"):
     for t in range(count):
         drawn, schedule = draw(jax.random.key(100 + t), schedule)
         yield drawn
-
-
-def users_of(drawn) -> list[int]:
-    return sorted(np.asarray(drawn.batch.clients)[np.asarray(drawn.batch.weight).sum(1) > 0].tolist())
 
 
 def test_everybody_is_in_one_bin_and_bins_take_turns():
@@ -131,11 +121,8 @@ def test_learning_alone_has_the_same_ways_of_accounting(sampler):
 
 
 def test_a_single_bin_is_refused():
-    method = ALGORITHMS["dp_fedavg"]
-    args = {"num_sampled": 6, "batch_size": 3, "step_size": 0.1, "clip_norm": 1.0, "noise_multiplier": 1.0}
-    args |= {"server_step_size": 0.1, "sampler": "balls_in_bins"}
     with pytest.raises(InputError, match="num_sampled is 6: with sampler 'balls_in_bins' that leaves one bin"):
-        method.fits(stored(), **arguments(method, args))
+        check(stored(), num_sampled=6, sampler="balls_in_bins")
 
 
 @pytest.mark.slow
@@ -155,8 +142,5 @@ def test_the_audit_refutes_neither_and_refutes_half_of_the_noise(sampled):
 
 @pytest.mark.parametrize("noise", ["banded_sqrt", "banded", "blt", "tree"])
 def test_correlated_noise_is_refused(noise):
-    method = ALGORITHMS["dp_fedavg"]
-    args = {"num_sampled": SAMPLED, "batch_size": 3, "step_size": 0.1, "clip_norm": 1.0, "noise_multiplier": 1.0}
-    args |= {"server_step_size": 0.1, "sampler": "balls_in_bins", "noise": noise, "planned_rounds": 8}
     with pytest.raises(InputError, match=f"noise '{noise}' is not accounted for with sampler 'balls_in_bins'"):
-        method.fits(stored(), **arguments(method, args))
+        check(stored(), num_sampled=SAMPLED, sampler="balls_in_bins", noise=noise, planned_rounds=8)

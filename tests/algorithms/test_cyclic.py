@@ -3,11 +3,14 @@
 
 import dataclasses
 import math
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import users_in_turn
+from users_in_turn import check, users_of
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.parts.participation import participation
@@ -15,7 +18,6 @@ from bench.algorithms.parts.user_level import readings
 from bench.audit import audit
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.models.additive import squared_loss
 from bench.privacy.accounting import epsilon
 from bench.privacy.events import (
     ADD_OR_REMOVE,
@@ -24,20 +26,11 @@ from bench.privacy.events import (
     full_gaussian,
     poisson_gaussian,
 )
-from bench.sweeps.spec import arguments
 
 CLIENTS, SAMPLED, GROUPS = 10, 4, 3
 
 
-def stored(present=None) -> Task:
-    rng = np.random.default_rng(0)
-    return Task(
-        init_params=jnp.zeros(2),
-        num_examples=jnp.asarray([2, 3, 4, 5, 6, 6, 6, 6, 6, 6], jnp.int32),
-        train=(jnp.asarray(rng.standard_normal((CLIENTS, 6, 2)), jnp.float32), jnp.zeros((CLIENTS, 6))),
-        loss=squared_loss,
-        present=present,
-    )
+stored = partial(users_in_turn.stored, CLIENTS)
 
 
 def rounds(task: Task, count: int, seed: int = 0, reduce: str = "mean"):
@@ -47,10 +40,6 @@ def rounds(task: Task, count: int, seed: int = 0, reduce: str = "mean"):
         drawn, schedule = who.draw(jax.random.key(100 + t), schedule)
         out.append(drawn)
     return out
-
-
-def users_of(drawn) -> list[int]:
-    return sorted(np.asarray(drawn.batch.clients)[np.asarray(drawn.batch.weight).sum(1) > 0].tolist())
 
 
 def test_everybody_takes_part_once_in_every_turn_and_always_the_same_rounds_apart():
@@ -215,8 +204,5 @@ def test_the_audit_refutes_neither_noise_and_refutes_half_of_it(bands):
     ],
 )
 def test_what_is_not_proven_is_refused(change, said):
-    method = ALGORITHMS["dp_fedavg"]
-    args = {"num_sampled": FEW, "batch_size": 3, "step_size": 0.1, "clip_norm": 1.0, "noise_multiplier": 1.0}
-    args |= {"server_step_size": 0.1, "sampler": "cyclic_poisson", "num_bands": GROUPS}
     with pytest.raises(InputError, match=said):
-        method.fits(stored(), **arguments(method, args | change))
+        check(stored(), **{"num_sampled": FEW, "sampler": "cyclic_poisson", "num_bands": GROUPS} | change)

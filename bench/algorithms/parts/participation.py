@@ -305,7 +305,7 @@ def _drawing(
             turn = t % dealt.shape[0]
             clients, present, schedule = dealt[turn], taken[turn], (t + 1, dealt, taken)
         elif sampler == BALLS_IN_BINS:
-            clients, present, schedule = _of_bin(schedule, num_clients, num_turns)
+            clients, present, schedule = _of_bin(schedule, num_turns)
         elif sampler == CYCLIC_POISSON:
             clients, present, schedule = _of_turn(key, schedule, rate)
         elif sampler == "poisson":
@@ -371,7 +371,7 @@ def _drawing_of_a_device(
             users, taken, schedule = _of_turn(key, schedule, rate)
             bound = division.most_of(rate)
         elif sampler == BALLS_IN_BINS:
-            users, taken, schedule = _of_bin(schedule, num_clients, num_turns)
+            users, taken, schedule = _of_bin(schedule, num_turns)
             bound = division.most_of(1 / num_turns)
         else:
             users, taken = sampling.fixed_size(key, num_clients, num_sampled), jnp.ones(num_sampled, bool)
@@ -402,7 +402,7 @@ def _of_turn(key: Array, schedule: tuple, rate: float) -> tuple[Array, Array, tu
     return dealt[turn][places], drawn & taken[turn][places], (t + 1, dealt, taken)
 
 
-def _of_bin(schedule: tuple, num_clients: int, num_bins: int) -> tuple[Array, Array, tuple]:
+def _of_bin(schedule: tuple, num_bins: int) -> tuple[Array, Array, tuple]:
     """Return the users of a round of "balls_in_bins", which of their places are taken, and the next schedule.
 
     There is room for all users of a bin but with the probability of `poisson_bound`, once for each bin of a run.
@@ -411,7 +411,7 @@ def _of_bin(schedule: tuple, num_clients: int, num_bins: int) -> tuple[Array, Ar
         schedule: the round's number, and the bin of every user.
     """
     t, bins = schedule
-    users, taken = places_of(bins == t % num_bins, sampling.poisson_bound(num_clients, 1 / num_bins))
+    users, taken = places_of(bins == t % num_bins, sampling.poisson_bound(bins.shape[0], 1 / num_bins))
     return users, taken, (t + 1, bins)
 
 

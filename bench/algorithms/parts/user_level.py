@@ -25,9 +25,9 @@ USUAL_GROUPS = 4  # of "cyclic_poisson"; more groups allow more bands, and leave
 def num_groups(task: Task, num_sampled: int, sampler: str, num_bands: int = 0) -> int:
     """Return G, the number of groups of users that take turns; 1 for samplers without groups.
 
-    "cyclic" has ceil(N / Q) groups, each of at most Q users. "balls_in_bins" has floor(N / Q) bins, so that at least Q
-    users are expected in each. "cyclic_poisson" has `num_bands` groups, or USUAL_GROUPS
-    for 0, of which each has at least Q users.
+    "cyclic" has ceil(N / Q) groups, each of at most Q users. "cyclic_poisson" has `num_bands` groups, or USUAL_GROUPS
+    for 0, of which each has at least Q users. "balls_in_bins" has floor(N / Q) bins, so that at least Q users are
+    expected in each.
     """
     if sampler == CYCLIC_POISSON:
         return num_bands or min(USUAL_GROUPS, max(task.num_clients // num_sampled, 1))
@@ -37,11 +37,10 @@ def num_groups(task: Task, num_sampled: int, sampler: str, num_bands: int = 0) -
 
 
 def separation(task: Task, *, num_sampled: int, sampler: str, num_bands: int = 0) -> int | None:
-    """Return the least number of rounds between two participations of a user, where noise may be correlated over
-    rounds. Else None: where a user may take part in neighbouring rounds by chance, and for "balls_in_bins", whose
-    amplification is computed for independent noise.
+    """Return the least number of rounds between two participations of a user; None where a user may take part in
+    neighbouring rounds by chance.
     """
-    if sampler not in ("cyclic", CYCLIC_POISSON, "all"):
+    if sampler not in ("cyclic", CYCLIC_POISSON, BALLS_IN_BINS, "all"):
         return None
     return num_groups(task, num_sampled, sampler, num_bands)
 
@@ -78,9 +77,8 @@ def readings(
     """
     statement = {"delta": delta, "privacy_unit": "user", "protects_against": protects_against}
     apart = separation(task, num_sampled=num_sampled, sampler=sampler, num_bands=num_bands)
-    if sampler == BALLS_IN_BINS:
-        bins = num_groups(task, num_sampled, sampler)
-        return balls_in_bins_readings(noise_multiplier=noise_multiplier, num_bins=bins, **statement)
+    if apart is not None and sampler == BALLS_IN_BINS:
+        return balls_in_bins_readings(noise_multiplier=noise_multiplier, num_bins=apart, **statement)
     if apart is not None and sampler == CYCLIC_POISSON:
         return cyclic_poisson_readings(
             noise_multiplier=noise_multiplier,

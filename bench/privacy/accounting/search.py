@@ -22,8 +22,7 @@ from collections.abc import Callable, Mapping
 import dp_accounting.dp_event as dp
 
 from bench.privacy.accounting.atoms import Atoms
-from bench.privacy.events import BallsInBinsDpEvent
-from bench.privacy.events.release import require
+from bench.privacy.events import BallsInBinsDpEvent, require
 
 RATIO = 1.0005  # ratio of the two ends at which the bisection stops
 TRUSTED = 10  # answers after which the plain bisection replaces guessing

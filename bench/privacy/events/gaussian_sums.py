@@ -54,7 +54,7 @@ def poisson_gaussian(
             sampler="poisson",
             accountant=accountant,
             delta=delta,
-            mechanism=f"{_noise(noise_multiplier)}, Poisson sampling at rate {sampling_rate:g}",
+            mechanism=f"{noise_in_words(noise_multiplier)}, Poisson sampling at rate {sampling_rate:g}",
         )
     )
 
@@ -90,7 +90,7 @@ def fixed_size_gaussian(
             sampler="fixed size without replacement",
             accountant="rdp",
             delta=delta,
-            mechanism=f"{_noise(noise_multiplier)}, a fixed share {sampling_rate:g} without replacement",
+            mechanism=f"{noise_in_words(noise_multiplier)}, a fixed share {sampling_rate:g} without replacement",
         )
     )
 
@@ -111,7 +111,7 @@ def full_gaussian(
     return unsampled(
         dp.GaussianDpEvent,
         noise_multiplier,
-        mechanism=f"{_noise(noise_multiplier)}, everybody in every round",
+        mechanism=f"{noise_in_words(noise_multiplier)}, everybody in every round",
         delta=delta,
         neighbors=neighbors,
         accountant=accountant,
@@ -149,7 +149,7 @@ def bounded_participation_gaussian(
 
     return in_any_schedule(
         event,
-        mechanism=f"{_noise(noise_multiplier)}, each {privacy_unit} in a bounded number of rounds",
+        mechanism=f"{noise_in_words(noise_multiplier)}, each {privacy_unit} in a bounded number of rounds",
         delta=delta,
         neighbors=neighbors,
         privacy_unit=privacy_unit,
@@ -262,5 +262,5 @@ def gaussian(
     return fixed_size_gaussian(noise_multiplier, sampling_rate=sampling_rate, **statement)
 
 
-def _noise(noise_multiplier: float) -> str:
+def noise_in_words(noise_multiplier: float) -> str:
     return f"Gaussian noise of standard deviation {noise_multiplier:g} C on a sum of vectors of norm <= C"

@@ -12,6 +12,7 @@ from bench.privacy.events.gaussian_sums import (
     bounded_participation_gaussian,
     full_gaussian,
     in_any_schedule,
+    noise_in_words,
     poisson_gaussian,
 )
 from bench.privacy.events.release import (
@@ -130,8 +131,7 @@ def cyclic_poisson_readings(
     """
     require("num_groups", num_groups, num_groups >= 1, "give an integer, 1 or more")
 
-    def turns(rounds: int) -> int:
-        return -(-rounds // num_groups)
+    turns = partial(_turns, num_groups)
 
     def in_turn(release: Release) -> Release:
         words = f"{release.mechanism}, in every {num_groups}th round at most"
@@ -180,11 +180,8 @@ def balls_in_bins_gaussian(
     require("num_bins", num_bins, num_bins >= 1, "give an integer, 1 or more")
 
     def event(rounds: int) -> dp.DpEvent:
-        if rounds == 0:
-            return dp.NoOpDpEvent()
-        if noise_multiplier == 0:
-            return dp.NonPrivateDpEvent()
-        return BallsInBinsDpEvent(num_bins, float(noise_multiplier) / math.sqrt(-(-rounds // num_bins)))
+        of_a_bin = noise_multiplier / math.sqrt(max(_turns(num_bins, rounds), 1))
+        return repeated(of_a_bin, ADD_OR_REMOVE, partial(BallsInBinsDpEvent, num_bins))(min(rounds, 1))
 
     return checked(
         Release(
@@ -195,8 +192,8 @@ def balls_in_bins_gaussian(
             sampler="balls in bins",
             accountant="bins",
             delta=delta,
-            mechanism=f"Gaussian noise of standard deviation {noise_multiplier:g} C on a sum of vectors of norm <= C, "
-            f"each {privacy_unit} in one of {num_bins} bins that come up in turn",
+            mechanism=f"{noise_in_words(noise_multiplier)}, each {privacy_unit} in one of {num_bins} bins that come up "
+            "in turn",
         )
     )
 
@@ -212,7 +209,11 @@ def balls_in_bins_readings(*, noise_multiplier: float, num_bins: int, **statemen
         statement: delta, privacy_unit, protects_against.
     """
     amplified = balls_in_bins_gaussian(noise_multiplier, num_bins=num_bins, **statement)
-    worst = bounded_participation_gaussian(
-        noise_multiplier, max_participations=lambda rounds: -(-rounds // num_bins), **statement
-    )
+    turns = partial(_turns, num_bins)
+    worst = bounded_participation_gaussian(noise_multiplier, max_participations=turns, **statement)
     return {"paper": amplified, "tight": amplified, "worst_case": worst}
+
+
+def _turns(num_groups: int, rounds: int) -> int:
+    """Return the number of turns of a group in so many rounds, at most."""
+    return -(-rounds // num_groups)
