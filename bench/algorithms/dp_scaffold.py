@@ -29,7 +29,7 @@ from jax import Array
 
 from bench.algorithms.base import Algorithm, Cost, Method, State, check_noise_has_a_scale
 from bench.algorithms.parts.counting import num_parameters, used_at_least_once
-from bench.algorithms.parts.participation import drawn_clients, sum_over
+from bench.algorithms.parts.samplers import drawn_clients, sum_over
 from bench.algorithms.ranges import ClipNorm, Count, NonNegative, Positive
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name

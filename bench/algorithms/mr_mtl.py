@@ -28,7 +28,7 @@ from jax import Array
 
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State, check_noise_has_a_scale
 from bench.algorithms.parts.counting import num_parameters, used_at_least_once
-from bench.algorithms.parts.participation import uniform_of_clients
+from bench.algorithms.parts.samplers import uniform_of_clients
 from bench.algorithms.ranges import ClipNorm, Count, NonNegative, Positive
 from bench.algorithms.search_space import Interval
 from bench.data.task import Task

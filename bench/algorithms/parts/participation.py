@@ -1,20 +1,21 @@
-"""Sampling of the users of a round and of their examples, shared by the user-level methods.
+"""The participants of a round and their examples, shared by the user-level methods.
 
-Everything here depends on the key and the data alone, never on a hyper-parameter that a sweep varies. The releases of
-such rounds and the checks of their arguments are in `user_level`, and are imported from here.
+Everything here depends on the key and the data alone, never on a hyper-parameter that a sweep varies. Who takes part is
+drawn by `samplers`. The releases of such rounds and the checks of their arguments are in `user_level`, and are imported
+from here.
 """
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
+from bench.algorithms.parts.samplers import Rounds, sampler_of
 from bench.algorithms.parts.user_level import (
     BALLS_IN_BINS,
-    CYCLIC_POISSON,
     SAMPLERS,
     check_participation,
     cost_of_sums,
@@ -25,25 +26,20 @@ from bench.algorithms.parts.user_level import (
 )
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.kernels import sampling, threefry
-from bench.kernels.division import Division, places_of
+from bench.kernels import sampling
 from bench.kernels.personal import Batch
 
 __all__ = [
     "SAMPLERS",
     "Draw",
-    "Drawn",
     "Participation",
     "Round",
     "check_participation",
     "cost_of_sums",
-    "drawn_clients",
     "noisy_sums",
     "participation",
     "readings",
     "separation",
-    "sum_over",
-    "uniform_of_clients",
 ]
 
 
@@ -142,9 +138,9 @@ def participation(
     rate = participants / task.num_clients
     sizes = jnp.minimum(task.num_examples, batch_size)
     num_blocks = task.num_examples // batch_size
-    drawing = _drawing if task.division is None else _drawing_of_a_device
     most_blocks = task.capacity // batch_size if sampler == "queue" else 0
-    init, drawn_of = drawing(task, num_sampled, sampler, groups, num_blocks, num_epochs, most_blocks)
+    rounds = Rounds(task.num_clients, num_sampled, groups, num_blocks, most_blocks, num_epochs)
+    init, drawn_of = sampler_of(sampler, rounds, task.division)
 
     def examples_of(key, clients, blocks, first):
         """Return rows of the stored examples (None for a stream), the examples, and which of them are real."""
@@ -229,202 +225,6 @@ def participation(
         return kept, *of_all(drawn, sums), schedule
 
     return Participation(init, draw, in_blocks)
-
-
-class Drawn(NamedTuple):
-    """The users of a round that this device holds; all of them, where users are not divided.
-
-    clients: their rows in arrays by client; None for all, in order.
-    present: which places are taken.
-    blocks: of their examples, to be used; None where examples are drawn.
-    in_round: their places in the round of all devices; None where they are all users of the round, in order.
-    scheduled: the number of users of the round, of all devices.
-    """
-
-    clients: Array | None
-    present: Array
-    blocks: Array | None
-    in_round: Array | None
-    scheduled: Array
-
-
-def drawn_clients(task: Task, key: Array, num_sampled: int) -> Drawn:
-    """Draw a uniformly random subset of the clients, or all of them, as far as this device holds them."""
-    sampler = "all" if num_sampled == task.num_clients else "fixed"
-    drawing = _drawing if task.division is None else _drawing_of_a_device
-    drawn = drawing(task, num_sampled, sampler, 1)[1](key, ())[0]
-    return drawn if drawn.clients is not None else drawn._replace(clients=jnp.arange(task.num_held))
-
-
-def uniform_of_clients(task: Task, key: Array, width: int) -> Array:
-    """Draw uniform numbers, [client, width], which do not depend on how clients are divided over devices."""
-    if task.division is None:
-        return threefry.uniform(key, (task.num_clients, width))
-    return threefry.uniform_at_rows(key, task.division.numbers(), width)
-
-
-def sum_over(task: Task, drawn: Drawn, tree: Any) -> Any:
-    """Return the sum over the clients of this device, of leaves [place, ...]; see `Task.total`."""
-
-    def one(leaf):
-        if task.division is not None:  # some places may be empty
-            leaf = jnp.where(drawn.present.reshape(-1, *[1] * (leaf.ndim - 1)), leaf, 0)
-        return jnp.sum(leaf, axis=0)
-
-    return jax.tree.map(one, tree)
-
-
-def _drawing(
-    task: Task,
-    num_sampled: int,
-    sampler: str,
-    num_turns: int,
-    num_blocks: Any = 0,
-    num_epochs: int = 1,
-    most_blocks: int = 0,
-) -> tuple[Callable, Callable]:
-    """Return key -> schedule, and (key, schedule) -> (Drawn, schedule), where one device holds all users."""
-    num_clients = task.num_clients
-    rate = num_sampled / num_clients
-
-    def init(key):
-        if sampler in ("cyclic", CYCLIC_POISSON):
-            return jnp.int32(0), *sampling.dealt(key, num_clients, num_turns)
-        if sampler == BALLS_IN_BINS:
-            return jnp.int32(0), sampling.bins(key, num_clients, num_turns)
-        if sampler != "queue":
-            return ()
-        return sampling.queue_start(key, num_blocks, num_epochs, most_blocks)
-
-    def drawn_of(key, schedule):
-        blocks = None
-        if sampler == "queue":
-            schedule, clients, blocks, present = sampling.queue_draw(key, schedule, num_blocks, num_sampled)
-        elif sampler == "cyclic":
-            t, dealt, taken = schedule
-            turn = t % dealt.shape[0]
-            clients, present, schedule = dealt[turn], taken[turn], (t + 1, dealt, taken)
-        elif sampler == BALLS_IN_BINS:
-            clients, present, schedule = _of_bin(schedule, num_turns)
-        elif sampler == CYCLIC_POISSON:
-            clients, present, schedule = _of_turn(key, schedule, rate)
-        elif sampler == "poisson":
-            clients, present = sampling.poisson(key, num_clients, rate, sampling.poisson_bound(num_clients, rate))
-        else:
-            clients = None if sampler == "all" else sampling.fixed_size(key, num_clients, num_sampled)
-            present = jnp.ones(num_sampled, bool)
-        return Drawn(clients, present, blocks, None, jnp.sum(present)), schedule
-
-    return init, drawn_of
-
-
-def _drawing_of_a_device(
-    task: Task,
-    num_sampled: int,
-    sampler: str,
-    num_turns: int,
-    num_blocks: Any = 0,
-    num_epochs: int = 1,
-    most_blocks: int = 0,
-) -> tuple[Callable, Callable]:
-    """Return the same where users are laid over devices, with the draws of one device.
-
-    Which users take part is drawn on every device for all of them, and nothing is exchanged for it. "cyclic" keeps the
-    turns of this device's users, and "queue" the order of their blocks and, of all users, how many they have left.
-    """
-    assert task.division is not None
-    division = task.division
-    num_clients, held = division.users, division.held
-    rate = num_sampled / num_clients
-
-    def init(key):
-        if sampler == CYCLIC_POISSON:  # every device knows the turns of all users, as it draws for all of them
-            return jnp.int32(0), *sampling.dealt(key, num_clients, num_turns)
-        if sampler == BALLS_IN_BINS:
-            return jnp.int32(0), sampling.bins(key, num_clients, num_turns)
-        if sampler == "cyclic":
-            return jnp.int32(0), *_turns(division, *sampling.dealt(key, num_clients, num_turns))
-        if sampler != "queue":
-            return ()
-        order = sampling.queue_start(key, num_blocks, num_epochs, most_blocks, division.numbers()).order
-        return order, num_epochs * division.gathered(num_blocks)
-
-    def drawn_of(key, schedule):
-        numbers = division.numbers()
-        if sampler == "all":
-            return Drawn(None, numbers < num_clients, None, numbers, jnp.asarray(num_clients)), schedule
-        if sampler == "cyclic":
-            t, turns, in_round = schedule
-            turn = t % num_turns
-            clients, present = places_of(turns == turn, division.most(-(-num_clients // num_turns)))
-            scheduled = (num_clients - turn + num_turns - 1) // num_turns
-            return Drawn(clients, present, None, in_round[clients], scheduled), (t + 1, turns, in_round)
-        if sampler == "queue":
-            order, left = schedule
-            users, taken = sampling.fixed_size_of(key, left > 0, num_sampled)
-            bound, schedule = min(held, num_sampled), (order, left.at[users].add(-taken.astype(jnp.int32)))
-        elif sampler == "poisson":
-            users, taken = sampling.poisson(key, num_clients, rate, sampling.poisson_bound(num_clients, rate))
-            bound = division.most_of(rate)
-        elif sampler == CYCLIC_POISSON:
-            # A random group, and chance within it, vary less than as much chance for everybody: the same bound holds.
-            users, taken, schedule = _of_turn(key, schedule, rate)
-            bound = division.most_of(rate)
-        elif sampler == BALLS_IN_BINS:
-            users, taken, schedule = _of_bin(schedule, num_turns)
-            bound = division.most_of(1 / num_turns)
-        else:
-            users, taken = sampling.fixed_size(key, num_clients, num_sampled), jnp.ones(num_sampled, bool)
-            bound = division.most(num_sampled)
-        in_round, present = places_of(taken & (users // held == numbers[0] // held), bound)
-        clients = jnp.where(present, users[in_round] - numbers[0], 0)
-        blocks = None
-        if sampler == "queue":
-            used = num_epochs * num_blocks[clients] - left[users[in_round]]
-            blocks = sampling.queued_blocks(order, clients, used, num_blocks[clients])
-        return Drawn(clients, present, blocks, in_round, jnp.sum(taken)), schedule
-
-    return init, drawn_of
-
-
-def _of_turn(key: Array, schedule: tuple, rate: float) -> tuple[Array, Array, tuple]:
-    """Return the users of a round of "cyclic_poisson", which of their places are taken, and the next schedule.
-
-    Args:
-        key: randomness.
-        schedule: the round's number, and the groups of `sampling.dealt`.
-        rate: Q / N; a member of the group whose turn it is takes part with this probability times the number of groups.
-    """
-    t, dealt, taken = schedule
-    num_turns, size = dealt.shape
-    turn, within = t % num_turns, min(num_turns * rate, 1.0)
-    places, drawn = sampling.poisson(key, size, within, sampling.poisson_bound(size, within))
-    return dealt[turn][places], drawn & taken[turn][places], (t + 1, dealt, taken)
-
-
-def _of_bin(schedule: tuple, num_bins: int) -> tuple[Array, Array, tuple]:
-    """Return the users of a round of "balls_in_bins", which of their places are taken, and the next schedule.
-
-    There is room for all users of a bin but with the probability of `poisson_bound`, once for each bin of a run.
-
-    Args:
-        schedule: the round's number, and the bin of every user.
-    """
-    t, bins = schedule
-    users, taken = places_of(bins == t % num_bins, sampling.poisson_bound(bins.shape[0], 1 / num_bins))
-    return users, taken, (t + 1, bins)
-
-
-def _turns(division: Division, groups: Array, taken: Array) -> tuple[Array, Array]:
-    """Return the group of each of this device's users (-1 for rows without one), and its place there, [held]."""
-    owners = jnp.where(taken, groups, division.users)
-    held = []
-    for of_place in (jnp.arange(groups.shape[0])[:, None], jnp.arange(groups.shape[1])[None]):
-        everybody = jnp.full(division.devices * division.held, -1, jnp.int32)
-        of_place = jnp.broadcast_to(of_place, owners.shape)
-        everybody = everybody.at[owners].set(jnp.where(taken, of_place, -1), mode="drop")
-        held.append(jax.lax.dynamic_slice_in_dim(everybody, division.numbers()[0], division.held))
-    return held[0], held[1]
 
 
 def _example_bytes(task: Task, batch_size: int) -> int:

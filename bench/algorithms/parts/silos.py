@@ -18,8 +18,8 @@ from jax import Array
 
 from bench.algorithms.base import Cost, check_noise_has_a_scale
 from bench.algorithms.parts.counting import num_parameters
-from bench.algorithms.parts.participation import drawn_clients, sum_over, uniform_of_clients
 from bench.algorithms.parts.phases import Phases, num_records, plan_phases
+from bench.algorithms.parts.samplers import drawn_clients, sum_over, uniform_of_clients
 from bench.algorithms.parts.silo_arguments import SMOOTHINGS, SiloArguments
 from bench.data.task import Linear, Task
 from bench.errors import InputError, unknown_name
