@@ -20,7 +20,7 @@ from jax import Array
 
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar
 from bench.algorithms.parts.averaging import ONE_STEP, AveragingArguments, Own, averaging, plain_step
-from bench.algorithms.parts.clipping import FIXED
+from bench.algorithms.parts.clipping import FIXED, clipped_sum_of
 from bench.algorithms.parts.noise import PLAIN
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
@@ -45,7 +45,10 @@ def ditto(task: Task, shared: AveragingArguments, *, local_step_size: Scalar, re
         local_step_size: eta_local > 0, of theta_i; at most about 1 / (curvature of the loss + lambda).
         regularization: lambda >= 0; 0 does not hold the models near w.
     """
-    form = _dense(task) if task.gram is None else _dual(task, task.gram, shared.batch_size)
+    if task.gram is None:
+        form = _dense(task, clipped_sum_of(shared.clipping))
+    else:
+        form = _dual(task, task.gram, shared.batch_size)
 
     def steps(w, models, batch, clip_norm, common):
         del common
@@ -80,7 +83,7 @@ def _there(batch: personal.Batch) -> Array:
     return jnp.sum(batch.weight, axis=1) > 0
 
 
-def _dense(task: Task) -> _Form:
+def _dense(task: Task, summed: kernel.ClippedSum) -> _Form:
     """Return the form that keeps the models themselves, for any loss."""
     example_loss = task.loss
     assert example_loss is not None
@@ -99,7 +102,7 @@ def _dense(task: Task) -> _Form:
     def both(w, theta, batch, clip_norm, step_size, regularization):
         clients = jnp.arange(task.num_held) if batch.clients is None else batch.clients
         mine = jax.tree.map(lambda leaf: leaf[clients], theta)
-        sent = kernel.clipped_sum(over_clients(of_user, w, batch.examples, batch.weight), clip_norm)
+        sent = summed(over_clients(of_user, w, batch.examples, batch.weight), clip_norm)
         own_gradients, there = over_clients(own_gradient, w, mine, batch.examples, batch.weight), _there(batch)
 
         def moved(leaf, own, g):

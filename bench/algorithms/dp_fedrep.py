@@ -24,13 +24,13 @@ import optax
 
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar
 from bench.algorithms.parts.averaging import AveragingArguments, Own, averaging, plain_step
+from bench.algorithms.parts.clipping import clipped_sum_of
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums, participation
 from bench.algorithms.parts.shared_arguments import sharing
 from bench.algorithms.parts.then_alone import cost_then_alone
 from bench.algorithms.search_space import Interval
 from bench.data.task import Head, Task
 from bench.errors import InputError, unknown_name
-from bench.kernels.gradient import clipped_sum
 from bench.kernels.platforms import over_clients
 from bench.models.additive import Additive
 
@@ -105,7 +105,7 @@ def dp_fedrep(
             change = jnp.where(there.reshape(-1, *[1] * (after.ndim - 1)), after - before, 0.0)
             return leaf.at[clients].add(change)
 
-        return jax.tree.map(moved, heads, mine, new), clipped_sum(sent, clip_norm)
+        return jax.tree.map(moved, heads, mine, new), clipped_sum_of(shared.clipping)(sent, clip_norm)
 
     def trained_further(w, heads):
         """Return the heads after the own steps of all users."""

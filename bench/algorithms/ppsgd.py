@@ -30,7 +30,7 @@ import optax
 
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
 from bench.algorithms.parts.averaging import ONE_STEP, AveragingArguments, rounds_of
-from bench.algorithms.parts.clipping import FIXED
+from bench.algorithms.parts.clipping import FIXED, clipped_sum_of
 from bench.algorithms.parts.noise import PLAIN
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
@@ -92,7 +92,7 @@ def ppsgd(
     if local != "dual":
         assert task.loss is not None
         start = jax.tree.map(jnp.zeros_like, task.parts()[1]) if local == "head" else task.nothing_local()
-        form = personal.dense(task.loss, start, task.num_held)
+        form = personal.dense(task.loss, start, task.num_held, clipped_sum_of(shared.clipping))
         size = 2 * (optax.tree.size(task.init_params) + optax.tree.size(start))
     else:
         assert task.gram is not None
@@ -159,7 +159,7 @@ def releases(task: Task, *, delta: float, personalization: float, noise_multipli
     adaptive clipping still publishes its norm.
     """
     against = "all other users together"
-    if personalization == 0 and args.get("clipping", "fixed") == "fixed":
+    if personalization == 0 and args.get("clipping") != "adaptive":
         silent = nothing_released(delta=delta, privacy_unit="user", protects_against=against)
         return dict.fromkeys(IN_TURN.get(args.get("sampler", ""), FOUR), silent)
     return noisy_sums(against)(task, delta=delta, noise_multiplier=noise_multiplier, **args)

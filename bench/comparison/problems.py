@@ -235,12 +235,13 @@ def _networks(name: str, module: nn.Module, steps: str, **facts: Any) -> Problem
     """Return a problem of users with a network; arguments as for `_users_alike`."""
     on = _users_alike(name, steps, local="dense", by_user=Hits(module), **facts)
     rep, five = ALGORITHMS["dp_fedrep"], {"num_steps": 5}
-    with_heads = {
+    of_layers = {
+        "DP-FedAvg (by layer)": Variant(ALGORITHMS["dp_fedavg"], five | {"clipping": "per_layer"}, {}, on_request=True),
         "PPSGD with own heads": Variant(ALGORITHMS["ppsgd"], {"local": "head"}, {"personalization": PERSONAL}),
         "FedRep": Variant(rep, five, {}),
         "FedPer": Variant(rep, five | {"order": "together"}, {}),
     }
-    return dataclasses.replace(on, baselines={**(on.baselines or {}), **with_heads})
+    return dataclasses.replace(on, baselines={**(on.baselines or {}), **of_layers})
 
 
 def _cifar_users(name: str, classes: str) -> Problem:

@@ -1,5 +1,6 @@
 """Clipping and noise, the two operations shared by all private gradient methods."""
 
+import math
 from collections.abc import Callable
 
 import jax
@@ -71,6 +72,39 @@ def clipped_sum(trees: ClientTrees, clip_norm: float | Float[Array, ""]) -> tupl
     """
     norms = norms_of(trees)
     return weighted_sum(trees, clip_factor(norms, clip_norm)), norms
+
+
+def clipped_sum_by_layer(
+    trees: ClientTrees, clip_norm: float | Float[Array, ""]
+) -> tuple[Tree, Float[Array, " client"]]:
+    """Return `clipped_sum` where each of the L layers of a gradient is clipped by itself, to C / sqrt(L).
+
+    All layers together then have length at most C, so the sum moves no further than that of `clipped_sum`.
+
+    Args:
+        trees: a layer is an inner container, such as the kernel and the bias of a module, or a leaf in none.
+        clip_norm: C > 0; inf does not clip.
+
+    Returns:
+        The sum (leaves without the client axis), and sqrt(L) times the norm of the longest layer before clipping, which
+        is above C where something is clipped.
+    """
+    paths, structure = jax.tree.flatten_with_path(trees)
+    leaves = [leaf for _, leaf in paths]
+    places = [path[:-1] or path for path, _ in paths]
+    layers = dict.fromkeys(places)
+    lengths = {
+        layer: math.sqrt(len(layers)) * norms_of([leaf for leaf, at in zip(leaves, places, strict=True) if at == layer])
+        for layer in layers
+    }
+    summed = [
+        weighted_sum(leaf, clip_factor(lengths[layer], clip_norm)) for leaf, layer in zip(leaves, places, strict=True)
+    ]
+    return jax.tree.unflatten(structure, summed), jnp.max(jnp.stack([*lengths.values()]), axis=0)
+
+
+ClippedSum = Callable[[ClientTrees, float | Array], tuple[Tree, Array]]
+"""`clipped_sum` or `clipped_sum_by_layer`."""
 
 
 def clipped_sum_linear(

@@ -27,7 +27,15 @@ import optax
 from jax import Array
 from jaxtyping import Float
 
-from bench.kernels.gradient import Tree, clipped_sum, clipped_sum_linear, linear_norms, linear_sum, of_batch
+from bench.kernels.gradient import (
+    ClippedSum,
+    Tree,
+    clipped_sum,
+    clipped_sum_linear,
+    linear_norms,
+    linear_sum,
+    of_batch,
+)
 from bench.kernels.personal import shared_scores, within
 from bench.kernels.platforms import over_clients
 
@@ -72,7 +80,13 @@ Sent = Callable[[Tree, Any], Tree]
 argument of the steps."""
 
 
-def dense(loss: Callable, nothing_local: Tree, local: LocalSteps, message: Sent | None = None) -> Steps:
+def dense(
+    loss: Callable,
+    nothing_local: Tree,
+    local: LocalSteps,
+    message: Sent | None = None,
+    summed: ClippedSum = clipped_sum,
+) -> Steps:
     """Return the steps on a loss that need only be differentiable.
 
     Args:
@@ -80,6 +94,7 @@ def dense(loss: Callable, nothing_local: Tree, local: LocalSteps, message: Sent 
         nothing_local: theta_i, which stays as it is.
         local: the steps.
         message: what a client sends; None sends Delta_i.
+        summed: the clipped sum of the messages.
     """
     gradient = of_batch(loss)
 
@@ -113,7 +128,7 @@ def dense(loss: Callable, nothing_local: Tree, local: LocalSteps, message: Sent 
     def steps(w, batch, clip_norm, common=()):
         shared = w, nothing_local, local, clip_norm, common
         sent = over_clients(travelled, shared, batch.examples, batch.weight, size=optax.tree.size(w))
-        return clipped_sum(sent, clip_norm)
+        return summed(sent, clip_norm)
 
     return steps
 

@@ -17,7 +17,7 @@ from jax import Array
 from jaxtyping import Float, Int, Int32, PyTree, Shaped
 
 from bench.kernels import sparse
-from bench.kernels.gradient import clipped_sum, clipped_sum_linear
+from bench.kernels.gradient import ClippedSum, clipped_sum, clipped_sum_linear
 from bench.kernels.platforms import over_clients
 
 
@@ -53,13 +53,19 @@ class Local(NamedTuple):
     clipped_sum: Callable
 
 
-def dense(loss: Callable, init_local: PyTree[Float[Array, "..."]], num_clients: int) -> Local:
+def dense(
+    loss: Callable,
+    init_local: PyTree[Float[Array, "..."]],
+    num_clients: int,
+    summed: ClippedSum = clipped_sum,
+) -> Local:
     """Return the form that keeps the local models themselves.
 
     Args:
         loss: f(w, theta_i, example) -> scalar, any differentiable function.
         init_local: one client's theta at the start.
         num_clients: of the task.
+        summed: the clipped sum of the gradients in w.
     """
 
     def init():
@@ -81,7 +87,7 @@ def dense(loss: Callable, init_local: PyTree[Float[Array, "..."]], num_clients: 
 
         return jax.tree.map(one, local, grads[1])
 
-    return Local(init, gradients, move, lambda batch, grads, clip_norm: clipped_sum(grads[0], clip_norm))
+    return Local(init, gradients, move, lambda batch, grads, clip_norm: summed(grads[0], clip_norm))
 
 
 def dual(gram: Float[Array, "client example example"], num_outputs: int) -> Local:

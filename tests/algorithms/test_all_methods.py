@@ -245,6 +245,16 @@ def in_standard_deviations(found: Move) -> float:
     return float(np.linalg.norm(found.moved, axis=1).max() / found.noise[there].std())
 
 
+def test_a_user_moves_a_sum_clipped_by_layer_by_the_declared_norm_where_all_layers_are_long():
+    """Each layer is clipped to C / sqrt(L); were it C, the user would move the sum by sqrt(L) C."""
+    given = {"clipping": "per_layer"}
+    one = subject_of(ALGORITHMS["dp_fedavg"], family="layers", rounds=1, delta=1e-5, given=given)
+    release = one.readings()["paper"]
+    along_one_layer, along_all = shares(one, release)
+    assert along_one_layer == pytest.approx(0.5, rel=ERROR)
+    assert along_all == pytest.approx(1.0, rel=ERROR)
+
+
 def audited(name: str) -> Subject:
     """The method on the task of the audit that fits it, on which a unit shows as much as the theory allows."""
     return subject_of(ALGORITHMS[name], family=None, rounds=1, delta=1e-5, given={})

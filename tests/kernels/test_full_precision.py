@@ -71,9 +71,10 @@ def network_args():
         (partial(of_network, per_layer=True), None),
         (of_linear_model, (jnp.ones(3), X, Y)),
         (gradient.clipped_sum, (X,)),
+        (gradient.clipped_sum_by_layer, ({"a": X, "b": X},)),
         (gradient.clipped_sum_linear, (X[:, None], Y[:, None, None], jnp.ones((4, 1, 1)))),
     ],
-    ids=["network", "network by layer", "linear model", "trees", "linear clients"],
+    ids=["network", "network by layer", "linear model", "trees", "trees by layer", "linear clients"],
 )
 def test_sums_of_what_is_clipped_are_in_full_precision(function, args):
     found = after_clipping(function, *(args or network_args()), jnp.float32(0.5))

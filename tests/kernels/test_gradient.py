@@ -35,6 +35,7 @@ def opposite(sign):
 
 NONE = {"a": np.zeros((CLIENTS, 3), np.float32), "b": np.zeros((CLIENTS, 2, 2), np.float32)}
 clipped_sum = jax.jit(gradient.clipped_sum)
+clipped_sum_by_layer = jax.jit(gradient.clipped_sum_by_layer)
 clipped_sum_linear = jax.jit(gradient.clipped_sum_linear)
 
 
@@ -110,6 +111,55 @@ def test_an_infinite_threshold_sums_and_a_zero_gradient_stays_zero():
 def test_a_gradient_whose_square_overflows_adds_nothing_beyond_C():
     total, _ = gradient.clipped_sum({"w": jnp.array([[1e30, -1e30], [3.0, 4.0]])}, 1.0)
     assert distance(total, {"w": np.array([0.6, 0.8])}) <= 1 + ROUNDING
+
+
+LAYERS = {"first": {"kernel": (3, 2), "bias": (2,)}, "second": {"kernel": (2, 2)}, "scale": (4,)}
+
+
+def layered(rng, size, clients=CLIENTS):
+    """Gradients of a model with three layers, of which the last is an array in no module."""
+    return jax.tree.map(
+        lambda shape: size * rng.standard_normal((clients, *shape)).astype(np.float32),
+        LAYERS,
+        is_leaf=lambda node: isinstance(node, tuple),
+    )
+
+
+@pytest.mark.parametrize("size", [0.01, 0.3, 1.0, 100.0])
+def test_by_layer_each_is_clipped_by_itself_with_all_its_leaves(size):
+    trees = layered(np.random.default_rng(0), size)
+    total, norms = clipped_sum_by_layer(trees, 1.2)
+    longest = np.zeros(CLIENTS)
+    for name, layer in trees.items():
+        expected = jax.tree.map(lambda leaf: np.zeros(leaf.shape[1:]), layer)
+        for i in range(CLIENTS):
+            part = jax.tree.map(lambda leaf, i=i: np.asarray(leaf[i], np.float64), layer)
+            longest[i] = max(longest[i], math.sqrt(3) * length(part))
+            factor = min(1.0, 1.2 / math.sqrt(3) / length(part))
+            expected = jax.tree.map(lambda total, leaf, factor=factor: total + factor * leaf, expected, part)
+        assert distance(total[name], expected) <= 1e-5
+    np.testing.assert_allclose(norms, longest, rtol=1e-5)
+
+
+def test_by_layer_a_client_moves_the_sum_by_C_at_most_and_by_C_if_every_layer_is_long():
+    """Were each layer clipped to C, it would be sqrt(3) C."""
+    rng = np.random.default_rng(1)
+    moved = []
+    for size in (0.1, 1.0, 10.0, 1000.0):
+        trees = layered(rng, size)
+        without = jax.tree.map(lambda leaf: np.concatenate([0 * leaf[:1], leaf[1:]]), trees)
+        sums = [clipped_sum_by_layer(found, 2.5)[0] for found in (trees, without)]
+        moved.append(distance(*sums))
+    assert max(moved) <= 2.5 * (1 + ROUNDING)
+    assert moved[-1] == pytest.approx(2.5, rel=ROUNDING)
+
+
+def test_with_one_layer_clipping_by_layer_is_clipping_as_a_whole():
+    for trees in (np.ones((3, 4), np.float32), {"only": {"kernel": np.ones((3, 2, 2)), "bias": np.full((3, 2), 5.0)}}):
+        trees = jax.tree.map(jnp.float32, trees)
+        found, expected = (jax.tree.leaves(of(trees, 1.5)) for of in (clipped_sum_by_layer, clipped_sum))
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
 
 
 def linear_batch(rng, clients=CLIENTS, examples=5, features=6, outputs=3):

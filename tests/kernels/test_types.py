@@ -52,6 +52,7 @@ WRONG = {  # a call of each function with one argument that is not what it is sa
     "gradient.clip": ((VECTOR.astype(int), 1.0), "tree"),
     "gradient.clip_factor": ((VECTOR, VECTOR), "clip_norm"),
     "gradient.clipped_sum": (({"a": jnp.ones((2, 3)), "b": jnp.ones((3, 3))}, 1.0), "trees"),
+    "gradient.clipped_sum_by_layer": (({"a": jnp.ones((2, 3)), "b": jnp.ones((3, 3))}, 1.0), "trees"),
     "gradient.clipped_sum_linear": ((STACK, jnp.ones((4, 2, 5)), jnp.ones((4, 2, 3)), 1.0), "gram"),
     "gradient.gaussian_like": ((VECTOR, VECTOR), "key"),
     "gradient.gaussian_rows_like": ((KEY, [jnp.ones((2, 3)), jnp.ones((3, 3))]), "trees"),

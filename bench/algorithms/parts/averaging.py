@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import optax
 
 from bench.algorithms.base import Algorithm, Scalar, State
-from bench.algorithms.parts.clipping import Clipping, clipping_of
+from bench.algorithms.parts.clipping import Clipping, clipped_sum_of, clipping_of
 from bench.algorithms.parts.noise import INDEPENDENT, Noise, noise_of
 from bench.algorithms.parts.participation import Participation, participation, separation
 from bench.algorithms.parts.shared_arguments import SharedArguments
@@ -120,7 +120,7 @@ class AveragingArguments(SharedArguments):
     sampler, num_epochs: see `participation`.
     noise, num_bands, planned_rounds: see `noise_of`. With sampler "cyclic_poisson", num_bands is also the number of
         groups.
-    clipping, quantile: see `clipping_of`.
+    clipping, quantile: see `clipping_of`; with "per_layer", C is the norm of all layers together.
     """
 
     num_sampled: Count
@@ -228,7 +228,7 @@ def _nothing_kept(
     size = 2 * optax.tree.size(task.init_params)
     if task.gram is None:
         assert task.loss is not None
-        steps = local_steps.dense(task.loss, task.nothing_local(), local, sent)
+        steps = local_steps.dense(task.loss, task.nothing_local(), local, sent, clipped_sum_of(shared.clipping))
     else:
         steps = local_steps.dual(task.gram, local, sent)
         size = size if sent else shared.batch_size * (shared.batch_size + task.train[1].shape[-1])

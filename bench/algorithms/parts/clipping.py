@@ -1,4 +1,8 @@
-"""The clipping norm over the rounds: fixed, or following a quantile of the users' norms.
+"""The clipping of users' messages: to a fixed norm, as a whole or by layer, or to a norm that follows a quantile.
+
+"per_layer" clips each of the L layers of a message to C / sqrt(L), so that the message is at most C long, and its noise
+is that of "fixed" (McMahan, Ramage, Talwar and Zhang, ICLR 2018, who call "fixed" flat clipping). For a model with one
+layer it is "fixed".
 
 "adaptive" is Algorithm 1 of Andrew, Thakkar, McMahan and Ramaswamy (NeurIPS 2021, arXiv 1905.03871). Let b_i be 1 if
 the message of user i has norm at most C, and 0 otherwise, for the m users of a round. Then
@@ -25,10 +29,9 @@ from jax import Array
 
 from bench.algorithms.base import Scalar
 from bench.errors import InputError, unknown_name
-from bench.kernels import draws
-from bench.kernels.gradient import noise_scale
+from bench.kernels import draws, gradient
 
-CLIPPINGS = ("fixed", "adaptive")
+CLIPPINGS = ("fixed", "adaptive", "per_layer")
 STEP = 0.2  # eta_C
 COUNT_SHARE = 1 / 20  # sigma_b / m
 # The arguments that choose the clipping of a method, at the values for a fixed norm.
@@ -52,6 +55,11 @@ class Clipping(NamedTuple):
     info: Callable[[Any], dict[str, Array]]
 
 
+def clipped_sum_of(clipping: str) -> gradient.ClippedSum:
+    """Return the clipped sum of messages by this name in CLIPPINGS."""
+    return gradient.clipped_sum_by_layer if clipping == "per_layer" else gradient.clipped_sum
+
+
 def clipping_of(
     name: str, *, clip_norm: Scalar, noise_multiplier: Scalar, num_sampled: int, quantile: Scalar = 0.5
 ) -> Clipping:
@@ -64,8 +72,8 @@ def clipping_of(
         num_sampled: m, users in a round.
         quantile: gamma, the share of messages that C should leave unclipped; used by "adaptive" only.
     """
-    if name == "fixed":
-        scale = noise_scale(noise_multiplier, clip_norm)
+    if name != "adaptive":
+        scale = gradient.noise_scale(noise_multiplier, clip_norm)
         return Clipping(lambda: (), lambda _: clip_norm, lambda _: scale, lambda key, kept, *_: kept, lambda _: {})
     z = jnp.asarray(noise_multiplier, jnp.float32)
     of_count = jnp.where(z > 0, jnp.maximum(num_sampled * COUNT_SHARE, z), 0.0)
@@ -94,7 +102,7 @@ def check_clipping(clipping: str, quantile: float, clip_norm: float, noise: str)
     """
     if clipping not in CLIPPINGS:
         raise unknown_name("clipping", clipping, CLIPPINGS)
-    if clipping == "fixed":
+    if clipping != "adaptive":
         return
     if clip_norm == float("inf"):
         raise InputError("clip_norm is inf, from which adaptive clipping never comes down: give a finite first norm")
