@@ -17,22 +17,30 @@ from bench.errors import InputError, unknown_name
 if TYPE_CHECKING:
     from bench.privacy.events import Release
 
-Rate = Annotated[float | None, typer.Option(help="Fraction of the units in a round; leave it out without sampling.")]
+Rate = Annotated[
+    float | None,
+    typer.Option(help="Fraction of the units in a round; 1/G for G bins; leave it out without sampling."),
+]
 Steps = Annotated[int, typer.Option(help="Number of noisy sums that are released.")]
 Delta = Annotated[float, typer.Option(help="Delta of (epsilon, delta)-DP.")]
 Sampling = Annotated[
     str,
     typer.Option(
         help="poisson (each unit independently; add-or-remove), fixed (a fixed number without replacement; replace "
-        "one, which changes the sum by up to 2 C), none (every unit; add-or-remove)."
+        "one, which changes the sum by up to 2 C), balls_in_bins (each unit draws one of G bins for the whole run, and "
+        "bins take turns; add-or-remove), none (every unit; add-or-remove)."
     ),
 ]
-Accountant = Annotated[str, typer.Option(help="rdp (as in Opacus), or pld (tighter; exact without sampling).")]
+Accountant = Annotated[
+    str,
+    typer.Option(help="rdp (as in Opacus), or pld (tighter; exact without sampling). Balls in bins have their own."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of two lines.")]
 
 
 LONG = 100_000  # steps from which finding the noise by privacy loss distributions takes more than some seconds
 MOST_STEPS = {"rdp": 10**12, "pld": 10**7}  # with more steps, a privacy loss distribution takes minutes
+BINS = "balls_in_bins"
 NOISE = (1e-6, 1e6)  # multipliers that the accountants can compute with; also 0
 
 
@@ -57,7 +65,7 @@ def epsilon(
     usable = sigma == 0 or NOISE[0] <= sigma <= NOISE[1]
     events.require("--noise-multiplier", sigma, usable, f"give 0, or a number from {NOISE[0]:g} to {NOISE[1]:g}")
     rate = _checked(steps, delta, sampling_rate, sampling, accountant)
-    release = events.gaussian(sigma, sampling=sampling, sampling_rate=rate, accountant=accountant, delta=delta)
+    release = _release(sigma, sampling, rate, accountant, delta)
     value = accounting.epsilon(release, steps)
     if math.isnan(value):
         raise InputError(
@@ -86,7 +94,7 @@ def noise(
     rate = _checked(steps, delta, sampling_rate, sampling, accountant)
 
     def release(sigma: float) -> events.Release:
-        return events.gaussian(sigma, sampling=sampling, sampling_rate=rate, accountant=accountant, delta=delta)
+        return _release(sigma, sampling, rate, accountant, delta)
 
     if accountant == "pld" and steps >= LONG:
         typer.echo(f"computing privacy loss distributions of {steps:,} steps, which can take minutes", err=True)
@@ -102,12 +110,15 @@ def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: st
     """Return the sampling rate to account with; raises an InputError that names the option for an unusable value."""
     from bench.privacy import events
 
-    if sampling not in events.SAMPLINGS:
-        raise unknown_name("--sampling", sampling, events.SAMPLINGS)
+    known = (*events.SAMPLINGS, BINS)
+    if sampling not in known:
+        raise unknown_name("--sampling", sampling, known)
     if accountant not in events.GAUSSIAN_ACCOUNTANTS:
         raise unknown_name("--accountant", accountant, events.GAUSSIAN_ACCOUNTANTS)
     if (sampling, accountant) == ("fixed", "pld"):
         raise InputError("--accountant pld does not support --sampling fixed: use --accountant rdp.")
+    if (sampling, accountant) == (BINS, "pld"):
+        raise InputError(f"--sampling {BINS} has an accountant of its own: leave out --accountant.")
     most = MOST_STEPS[accountant]
     events.require("--steps", steps, 1 <= steps <= most, f"give 1 to {most:,} with --accountant {accountant}")
     events.check_delta("--delta", delta)
@@ -118,7 +129,21 @@ def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: st
     events.require("--sampling-rate", sampling_rate, 0 < sampling_rate <= 1, "give a fraction above 0 and at most 1")
     if sampling == "none":
         events.require("--sampling-rate", sampling_rate, sampling_rate == 1, "leave it out with --sampling none")
+    if sampling == BINS:
+        whole = round(1 / sampling_rate) > 1 and math.isclose(sampling_rate * round(1 / sampling_rate), 1, rel_tol=1e-6)
+        remedy = f"with --sampling {BINS} it is 1/G, for G bins of 2 or more: give 0.5, 0.01 or the like"
+        events.require("--sampling-rate", sampling_rate, whole, remedy)
     return sampling_rate
+
+
+def _release(sigma: float, sampling: str, sampling_rate: float, accountant: str, delta: float) -> "Release":
+    """Return the release of a noise multiplier, by options as `_checked` checks them."""
+    from bench.privacy import events
+
+    if sampling == BINS:
+        bins = round(1 / sampling_rate)
+        return events.balls_in_bins_gaussian(sigma, num_bins=bins, delta=delta)
+    return events.gaussian(sigma, sampling=sampling, sampling_rate=sampling_rate, accountant=accountant, delta=delta)
 
 
 def _meaning(release: "Release", steps: int, value: float) -> str:

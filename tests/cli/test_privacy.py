@@ -63,6 +63,21 @@ def test_the_noise_that_is_printed_suffices(sampling, accountant):
     assert meaning.startswith("smallest noise multiplier for epsilon 2 at delta 0.0001: 2000 steps")
 
 
+def test_balls_in_bins_are_those_of_the_accountant():
+    options = EPSILON | {"--sampling": "balls_in_bins", "--steps": 100, "--delta": 1e-5}
+    number, meaning = run("epsilon", options).stdout.splitlines()
+    release = events.balls_in_bins_gaussian(1.0, num_bins=100, delta=1e-5)
+    assert float(number) == pytest.approx(accounting.epsilon(release, 100), rel=1e-5)
+    assert "every unit in one of 100 bins" in meaning
+    assert "add-or-remove one" in meaning
+    found = json.loads(run("epsilon", options, "--json").stdout)
+    assert (found["sampler"], found["accountant"]) == ("balls in bins", "bins")
+    number, _ = run("noise", options | {"--noise-multiplier": None, "--epsilon": 2}).stdout.splitlines()
+    enough = events.balls_in_bins_gaussian(float(number), num_bins=100, delta=1e-5)
+    less = events.balls_in_bins_gaussian(0.99 * float(number), num_bins=100, delta=1e-5)
+    assert accounting.epsilon(enough, 100) <= 2 < accounting.epsilon(less, 100)
+
+
 def test_json_says_the_same():
     result = json.loads(run("epsilon", EPSILON, "--json").stdout)
     assert result["epsilon"] == pytest.approx(8.942, rel=1e-3)
@@ -112,6 +127,18 @@ BAD = [
             ({"--delta": "nan"}, "--delta=nan: give a probability from 1e-20 to below 1."),
             ({"--sampling": "fixd"}, "no --sampling is called 'fixd': did you mean fixed?"),
             ({"--accountant": "prv"}, "no --accountant is called 'prv': choose from pld, rdp."),
+            (
+                {"--sampling": "balls_in_bins", "--accountant": "pld"},
+                "--sampling balls_in_bins has an accountant of its own: leave out --accountant.",
+            ),
+            *(
+                (
+                    {"--sampling": "balls_in_bins", "--sampling-rate": rate},
+                    f"--sampling-rate={rate}: with --sampling balls_in_bins it is 1/G, for G bins of 2 or more: give "
+                    "0.5, 0.01 or the like.",
+                )
+                for rate in (0.03, 0.9, 1.0)
+            ),
             (
                 {"--sampling": "fixed", "--accountant": "pld"},
                 "--accountant pld does not support --sampling fixed: use --accountant rdp.",

@@ -192,8 +192,7 @@ def balls_in_bins_gaussian(
             sampler="balls in bins",
             accountant="bins",
             delta=delta,
-            mechanism=f"{noise_in_words(noise_multiplier)}, each {privacy_unit} in one of {num_bins} bins that come up "
-            "in turn",
+            mechanism=f"{noise_in_words(noise_multiplier)}, every unit in one of {num_bins} bins that come up in turn",
         )
     )
 
