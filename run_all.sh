@@ -92,9 +92,19 @@ run=$venv/bin/python
 if [ "$command" = test ]; then
   "$run" -m ruff check .
   "$run" -m ruff format --check .
-  "$run" -m basedpyright --pythonpath "$run"  # and not that of pyproject.toml, where BENCH_VENV names another
+  # Types are checked beside the tests, since that takes one core. The option names the interpreter in place of
+  # pyproject.toml, where BENCH_VENV names another.
+  types_said=$(mktemp) types=
+  trap 'kill $types 2>/dev/null || true; rm -f "$types_said"' EXIT
+  "$run" -m basedpyright --pythonpath "$run" >"$types_said" 2>&1 &
+  types=$!
   [ "$part" = no ] || test_options+=(@tests/part.txt)
-  exec "$run" -m pytest -n auto --maxprocesses 4 --dist worksteal ${test_options[@]+"${test_options[@]}"}
+  tested=0 typed=0
+  "$run" -m pytest -n auto --maxprocesses 4 --dist worksteal ${test_options[@]+"${test_options[@]}"} || tested=$?
+  wait "$types" || typed=$?
+  echo "types:"; cat "$types_said"
+  [ "$typed" = 0 ] || exit "$typed"
+  exit "$tested"
 fi
 
 sets=(mnist movielens_100k)
