@@ -281,7 +281,7 @@ def plain_log_ticks(axis, subs: Sequence[float] = (1,)) -> None:
 
 
 CUT = "Curves or intervals that go beyond a panel are cut off there."
-UNFINISHED = "(the runs are not complete)"
+UNEQUAL = "(more of some numbers than of others)"
 
 
 def footer(
@@ -289,7 +289,7 @@ def footer(
     table: pd.DataFrame,
     *notes: str,
     bands: str = "bands",
-    unequal: str = UNFINISHED,
+    unequal: str = UNEQUAL,
     running: bool = False,
 ) -> None:
     """Draw source, scale, repetitions and how to read the figure under it; each note begins a line. A last line says
@@ -299,7 +299,8 @@ def footer(
 
     Args:
         bands: the marks that show the intervals.
-        unequal: why some numbers are based on fewer repetitions than others.
+        unequal: why some numbers are based on fewer repetitions than others, in brackets. Counts alone do not tell
+            whether runs are missing, so a figure that knows of missing runs says so in a note.
         running: whether the notes follow each other in one paragraph, which takes less room.
     """
     if _printed_width.get() is not None:

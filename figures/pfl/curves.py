@@ -68,8 +68,12 @@ def ticks(ax: Axes, values: Sequence[float], label: str) -> None:
 
 
 def gaps(table: pd.DataFrame) -> str:
-    """Return the meaning of an interrupted line, where there is one."""
-    return "A gap in a line: not run, or diverged." if table["test_accuracy"].isna().any() else ""
+    """Return why lines are interrupted, and at how many cells, where they are."""
+    empty = table[table["test_accuracy"].isna()]
+    absent = empty["repetitions"].isna()
+    counts = {"not run": absent.sum(), "with a run that diverged": (~absent).sum()}
+    said = ", ".join(f"{count} {why}" for why, count in counts.items() if count)
+    return f"Lines are interrupted at {len(empty)} of {len(table)} cells ({said})." if said else ""
 
 
 def finish(figure: Figure, table: pd.DataFrame, title: str, *notes: str, further: Sequence[Line2D] = ()) -> Figure:

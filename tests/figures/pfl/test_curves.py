@@ -84,7 +84,8 @@ def test_curves_show_ours_and_the_published_and_break_where_nothing_was_run():
     table = splits_curves.table(THIN)
     picture = splits_curves.FIGURE.picture(table)
     text = text_of(picture)
-    assert "A gap in a line: not run, or diverged" in text
+    absent = table["repetitions"].isna().sum()
+    assert f"interrupted at {absent + 1} of 216 cells ({absent} not run, 1 with a run that diverged)." in text
     assert text.count("no runs") == 2  # MNIST without privacy and at the smaller epsilon
     panel = picture.axes[1]
     (cross,) = [line for line in panel.lines if line.get_marker() == "x"]  # the run that diverged counts as 0 %
@@ -96,7 +97,16 @@ def test_curves_show_ours_and_the_published_and_break_where_nothing_was_run():
     np.testing.assert_allclose(grey[2].get_ydata()[[0, -1]], [0.9752, 0.9685])
     np.testing.assert_allclose(ours[1].get_ydata()[[0, -1]], [0.9742, 0.9675])
     assert np.isnan(ours[2].get_ydata()[-1])
-    assert "A gap in a line" not in text_of(splits_curves.FIGURE.picture(splits_curves.table(SPLITS)))
+    whole = splits_curves.FIGURE.picture(splits_curves.table(SPLITS))
+    assert "interrupted" not in text_of(whole)
+    assert "not run" not in text_of(whole)
+
+
+def test_more_seeds_of_some_cells_are_not_called_missing_runs():
+    more = SPLITS[(SPLITS["seed"] == 0) | (SPLITS["algorithm"] == "SN+Lin")]
+    text = text_of(splits_curves.FIGURE.picture(splits_curves.table(more)))
+    assert "1 to 3 repetitions (more of some numbers than of others)" in text
+    assert "not run" not in text
 
 
 def test_another_normalisation_is_held_against_table_2():

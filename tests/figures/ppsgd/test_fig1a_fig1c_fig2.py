@@ -233,7 +233,7 @@ def test_what_is_absent_is_not_drawn(name, what, request):
     if what == "repetitions":
         assert "1 repetition, no intervals" in text
     if what == "a repetition of some":
-        assert "2 to 3 repetitions (the runs are not complete)" in text
+        assert "2 to 3 repetitions (more of some numbers than of others)" in text
 
 
 def test_a_panel_without_runs_says_so(no_layout):
