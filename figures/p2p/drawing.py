@@ -85,9 +85,12 @@ def behind(ax: Axes, table: pd.DataFrame, look: Mapping[str, style.Look], **valu
     for name, value in values.items():
         rows = rows[rows[name] == value]
     for series, line in rows.groupby("series"):
-        name = str(series)
-        color = {"color": pale(look[name]["color"]), "alpha": 1.0} if name in look else {}
-        ax.plot(line["x"], line["y"], **(GREY | color))
+        ax.plot(line["x"], line["y"], **broad(look, str(series)))
+
+
+def broad(look: Mapping[str, style.Look], series: str) -> style.Look:
+    """Return the look of the published curve of a series: broad, and in a paler colour than ours if ours has one."""
+    return GREY | ({"color": pale(look[series]["color"]), "alpha": 1.0} if series in look else {})
 
 
 def draw(
@@ -127,9 +130,13 @@ def variant_handles(variants: Mapping[str, style.Look]) -> list[Line2D]:
     return [Line2D([], [], label=symbol(name), **(NEUTRAL | change)) for name, change in variants.items() if name]
 
 
-def published_handles(table: pd.DataFrame) -> list[Line2D]:
-    """Return the legend entry of published curves, where there are any."""
-    return [Line2D([], [], label="published (paler)", **GREY)] if (table["origin"] == PUBLISHED).any() else []
+def published_handles(table: pd.DataFrame, look: Mapping[str, style.Look] | None = None) -> list[Line2D]:
+    """Return the legend entries of published curves, where there are any: one for all, or each of `look` its own."""
+    theirs = table[table["origin"] == PUBLISHED]
+    if look is None:
+        return [Line2D([], [], label="published (paler)", **GREY)] if len(theirs) else []
+    names = style.present(theirs, "series", look)
+    return [Line2D([], [], label=f"published, {symbol(name)}", **broad(look, name)) for name in names]
 
 
 def local_handles(variants: Iterable[str]) -> list[Line2D]:

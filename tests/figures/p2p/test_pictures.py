@@ -59,7 +59,8 @@ def test_a_picture_shows_the_table_and_says_what_it_is(name, no_layout):
     assert ("Privacy: one" in text) != without
     assert ("delta = 0.006738" in text) == (not without and name not in ("p2p_fig4", "p2p_perturbed"))
     shows_published = name not in ("p2p_agents", "p2p_allocation", "p2p_calibration", "p2p_perturbed", "p2p_table1")
-    assert ("published (paler)" in text) == shows_published
+    by_series = name in ("p2p_fig2a", "p2p_fig2b")
+    assert ("published (paler)" in text) == (shows_published and not by_series)
     assert bool(broad(picture)) == shows_published
     if shows_published:
         theirs = table.loc[table["origin"] == "published", "y"]
@@ -70,6 +71,27 @@ def test_a_picture_shows_the_table_and_says_what_it_is(name, no_layout):
         if name != "p2p_table1":
             (footer,) = [one for one in picture.texts if "Scale: laptop" in one.get_text()]
             assert footer.get_text().count("\n") < 3
+
+
+@pytest.mark.parametrize("name", ["p2p_fig2a", "p2p_fig2b"])
+def test_the_legend_names_each_published_curve_in_its_own_colour(name, no_layout):
+    figure = FIGURES[name]
+    table = figure.table(RUNS["p2p_private"])
+    picture = figure.picture(table)
+    named = {
+        text.get_text().removeprefix("published, "): line.get_color()
+        for legend in picture.legends
+        for line, text in zip(legend.get_lines(), legend.get_texts(), strict=True)
+        if text.get_text().startswith("published")
+    }
+    theirs = table[(table["origin"] == "published") & (table["y_name"] == "objective")]
+    assert set(named) == set(map(drawing.symbol, theirs["series"]))
+    for series, rows in theirs.groupby("series"):
+        (color,) = {
+            line.get_color() for line in broad(picture) if list(line.get_ydata()) == list(rows.sort_values("x")["y"])
+        }
+        assert named[drawing.symbol(series)] == color
+    assert "gives no budget for this figure" in " ".join(text_of(picture).split())
 
 
 @pytest.mark.parametrize("name", ["p2p_fig1", "p2p_fig2a", "p2p_fig2c"])
