@@ -31,8 +31,11 @@ AS_PUBLISHED = (
 EXAMINED = {
     "pfl_one_client": "after the last round, untuned (step size 0.1 to 0.3, momentum 0.5 to 0.9, clipping norm 0.1 to "
     "1, batches of 64 to 2048)",
-    "pfl_table5": "after the last round, untuned (step size 0.1 to 0.3, momentum 0.5 to 0.9, clipping norm 0.1 to 1, "
-    "batches of 64)",
+    **dict.fromkeys(
+        ("pfl_table5", "pfl_clients_curves"),
+        "after the last round, untuned (step size 0.1 to 0.3, momentum 0.5 to 0.9, clipping norm 0.1 to 1, batches of "
+        "64)",
+    ),
     "pfl_small_epsilon": "after the last round, untuned (step size 0.1 to 0.3, momentum 0.5, clipping norm 1, batches "
     "of 64 to 128)",
 }
@@ -134,6 +137,24 @@ def test_one_client_is_held_against_its_published_cell_at_every_batch_size():
         shown = table[(table["dataset"] == name) & (table["clip_norm"] == clip_norm)]["test_accuracy"]
         drawn = [list(line.get_ydata()) for line in ax.lines if line.get_color() == curves.LOOKS["SN+Lin"]["color"]]
         assert drawn == [pytest.approx(list(shown))]
+
+
+def test_one_client_stands_beside_ten_with_both_settings():
+    figure = FIGURES["pfl_clients_curves"]
+    single = ONE_CLIENT[(ONE_CLIENT["clip_norm"] == 0.1) & (ONE_CLIENT["dataset"] == "MNIST")]
+    table = figure.table(pd.concat([CLIENTS, single]))
+    picture = figure.picture(table)
+    open_markers = [[line for line in ax.lines if line.get_markerfacecolor() == "white"] for ax in picture.axes]
+    assert [len(lines) for lines in open_markers] == [1, 0, 0]  # made-up runs have SN+Lin on MNIST
+    of_model = table[(table["dataset"] == "MNIST") & (table["algorithm"] == "SN+Lin")]
+    alone, ten = cell_of(of_model, program="single-node program"), cell_of(of_model, num_clients=10)
+    (line,) = open_markers[0]
+    np.testing.assert_array_equal(line.get_xydata(), [[1, alone.test_accuracy], [10, ten.test_accuracy]])
+    said = "authors' program for a single node (clipping norm 0.1, step size 0.1, momentum 0.9)"
+    assert said in text_of(picture)
+    without = figure.picture(figure.table(CLIENTS))
+    assert "single" not in text_of(without)
+    assert all(line.get_markerfacecolor() != "white" for ax in without.axes for line in ax.lines)
 
 
 def test_less_noise_and_larger_batches_are_held_against_the_column_at_epsilon_1_2():
