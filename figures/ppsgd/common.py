@@ -122,6 +122,20 @@ def ppsgd_runs(
     return with_held_out(whole) if POOLED in whole else whole
 
 
+def at_step_without_noise(runs: pd.DataFrame, on: str) -> pd.DataFrame:
+    """Return the runs at one step size for each personalisation: that which is the best after the last round without
+    noise. The column "edge" says where it is an end of the grid.
+
+    Args:
+        runs: of `ppsgd_runs`.
+        on: the metric to choose by, of which more is better.
+    """
+    silent = runs[(runs["noise_multiplier"] == 0) & (runs["rounds"] == runs["num_rounds"])]
+    keys = ["personalization", "step_size"]
+    best = select.tune(silent, by=["personalization"], over="step_size", on=on, best="max")
+    return runs.merge(best[[*keys, "edge"]].drop_duplicates(), on=keys)
+
+
 def alone(runs: pd.DataFrame, tunings: dict[str, str]) -> pd.DataFrame:
     """Final accuracy of users who learn alone, for longer than the rounds that draw them; empty without such runs."""
     rows = runs[(runs["algorithm"] == ALONE) & (runs["rounds"] == runs["num_rounds"])]

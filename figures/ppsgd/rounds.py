@@ -1,8 +1,13 @@
-"""Figures 1b and 1c of Bietti et al. 2022, with code for 1d: accuracy against rounds at three noise levels."""
+"""Figures 1b and 1c of Bietti et al. 2022, with code for 1d: accuracy against rounds at three noise levels.
+
+A curve whose step size is the best at every round is an upper envelope over step sizes, which hides a decline during
+training. Figure 1b therefore also shows curves of one step size.
+"""
 
 from collections.abc import Sequence
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
@@ -10,6 +15,10 @@ from figures.ppsgd import common, drawing
 from figures.ppsgd import digits as digits
 from figures.shared import edges
 from figures.shared.figure import Figure
+
+EVERY_POINT, ONCE = "at every point", "once, without noise"  # where the step size is chosen, column "step_chosen"
+FAINT: style.Look = {"linestyle": "-", "linewidth": 1.0, "alpha": 0.5, "marker": ""}  # of curves of one step size
+ONE_STEP = "one step size in all panels: the best at the end without noise"
 
 
 def table(
@@ -19,21 +28,39 @@ def table(
     clip_norm: float | None = None,
     *,
     further: bool = False,
+    one_step: bool = False,
 ) -> pd.DataFrame:
     """Test accuracy by noise, personalisation, round and way of tuning; local learning stands in every panel.
 
-    further: whether step sizes beyond the published grid count as well.
+    Args:
+        further: whether step sizes beyond the published grid count as well.
+        one_step: whether to add the curves of the one step size that is the best after the last round without noise,
+            told apart by "step_chosen".
     """
-    shown = common.in_panels(common.ppsgd_runs(runs, clip_norm, legend=True, further=further), panels, curves)
-    out = select.tuned_curves(
+    ours = common.ppsgd_runs(runs, clip_norm, legend=True, further=further)
+    shown = common.in_panels(ours, panels, curves)
+    out = _curves(shown, digits.TUNINGS)
+    if one_step:
+        parts = [out.assign(step_chosen=EVERY_POINT)]
+        for label, metric in digits.TUNINGS.items():
+            rows = common.at_step_without_noise(ours[ours["personalization"].isin(curves)], metric)
+            if len(rows):
+                edge = rows.groupby("personalization")["edge"].first()
+                found = _curves(common.in_panels(rows, panels, curves), {label: metric})
+                parts.append(found.assign(step_chosen=ONCE, edge=found["personalization"].map(edge)))
+        out = pd.concat(parts, ignore_index=True)
+    return out.assign(held_out=shown["held_out"].iloc[0], **select.where_from(runs))
+
+
+def _curves(shown: pd.DataFrame, tunings: dict[str, str]) -> pd.DataFrame:
+    return select.tuned_curves(
         shown,
         by=["noise_multiplier", "personalization", "rounds"],
         value="test_accuracy",
         best="max",
-        tunings=digits.TUNINGS,
+        tunings=tunings,
         carry=common.EPSILONS,
     )
-    return out.assign(held_out=shown["held_out"].iloc[0], **select.where_from(runs))
 
 
 def draw(
@@ -58,11 +85,13 @@ def draw(
         grid: what step sizes are chosen from, in words.
     """
     handles = handles or drawing.personalization_handles(curves)
+    table, once = _by_choice(table)
     tunings = style.present(table, "tuned_on", digits.TUNINGS)
     figure, axes = drawing.with_epsilon(1, len(panels), height=3.8)
     for ax, low, sigma in zip(*axes, panels, strict=True):
         panel = table[table["noise_multiplier"] == sigma]
         drawing.curves(ax, panel, "rounds", "test_accuracy", curves, tunings)
+        one_step(ax, once[(once["noise_multiplier"] == sigma) & (once["tuned_on"] == tunings[0])], curves)
         drawing.noise_title(ax, panel, sigma)
         drawing.epsilon(low, panel)
     axes[0, 0].set_ylabel(ylabel)
@@ -74,13 +103,15 @@ def draw(
         title,
         handles,
         [*drawing.tuning_handles(tunings, digits.TUNING_TITLES), *drawing.epsilon_handles()],
+        [Line2D([], [], label=ONE_STEP, **(drawing.NEUTRAL | FAINT))] if len(once) else [],
     )
+    every = f"Every point has its own best step size of the {grid}"
     style.footer(
         figure,
         table,
         common.replaced(table),
         *notes,
-        f"Every point has its own best step size of the {grid}.",
+        f"{every}, which hides declines; faint curves keep one." if len(once) else f"{every}.",
         edges.short(table, "step size"),
         digits.EPSILON_SHORT,
         running=True,
@@ -88,15 +119,36 @@ def draw(
     return figure
 
 
+def _by_choice(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the rows whose step size is chosen at every point, and those where it is chosen once."""
+    once = table["step_chosen"] == ONCE if "step_chosen" in table else pd.Series(False, table.index)
+    return table[~once], table[once]
+
+
+def one_step(ax: Axes, table: pd.DataFrame, order: Sequence[float]) -> None:
+    """Draw the curves of one step size each, faint and without bands."""
+    for a, look in drawing.looks(order).items():
+        style.curve(ax, table[table["personalization"] == a], "rounds", "test_accuracy", band=False, **(look | FAINT))
+
+
 def figure_of(
-    about: str, *, sweep: str, panels: Sequence[float], curves: Sequence[float], title: str, ylabel: str
+    about: str,
+    *,
+    sweep: str,
+    panels: Sequence[float],
+    curves: Sequence[float],
+    title: str,
+    ylabel: str,
+    one_step: bool = False,
 ) -> Figure:
-    """Return the figure of a sweep; the arguments are those of `draw`."""
+    """Return the figure of a sweep; the arguments are those of `table` and `draw`."""
 
     return common.figure_of(
         about,
         sweep=sweep,
-        table=lambda runs, panels=panels, curves=curves, clip_norm=None: table(runs, panels, curves, clip_norm),
+        table=lambda runs, panels=panels, curves=curves, clip_norm=None: table(
+            runs, panels, curves, clip_norm, one_step=one_step
+        ),
         draw=lambda numbers, panels=panels, curves=curves: draw(numbers, panels, curves, title=title, ylabel=ylabel),
         tunings=digits.TUNINGS,
     )
@@ -106,12 +158,15 @@ FIGURE_1B = figure_of(
     """\
 Bietti et al. 2022, Figure 1b: top-1 accuracy of tag prediction against rounds, three noise levels.
 
-The panels' noise levels are not in the paper: sigma 0, 0.5 and 2 are shown. Expected: without noise an intermediate
-alpha is the best; with noise large alpha degrades, and a small alpha is the best of all alpha > 0.
+The panels' noise levels are not in the paper: sigma 0, 0.5 and 2 are shown. As in the paper every point has its own
+best step size, so that a curve is an upper envelope and can hardly fall. The faint curves keep one step size in all
+panels, that which is the best at the end without noise. Expected: without noise an intermediate alpha is the best; with
+noise large alpha degrades, and a small alpha is the best of all alpha > 0.
 """,
     sweep="ppsgd_tags",
     panels=(0.0, 0.5, 2.0),
     curves=(0.0, 0.1, 1.0, 10.0, 100.0, float("inf")),
+    one_step=True,
     title="Personalised private SGD, tag prediction, linear (Bietti et al. 2022, Fig. 1b)",
     ylabel="top-1 accuracy, test documents of all users",
 )
@@ -119,11 +174,13 @@ FIGURE_1B_MADE_UP = figure_of(
     """\
 Bietti et al. 2022, Figure 1b, on generated documents of the paper's numbers of users, documents, words and tags.
 
-Shows what the paper's sizes do to the curves of `ppsgd_fig1b`, which has real but fewer documents.
+Shows what the paper's sizes do to the curves of `ppsgd_fig1b`, which has real but fewer documents. The faint curves
+keep one step size in all panels, as there.
 """,
     sweep="ppsgd_tags_made_up",
     panels=(0.0, 0.2, 1.0),
     curves=(0.0, 1.0, 10.0, float("inf")),
+    one_step=True,
     title="Personalised private SGD, generated documents (after Bietti et al. 2022, Fig. 1b)",
     ylabel="top-1 accuracy, test documents of all users",
 )

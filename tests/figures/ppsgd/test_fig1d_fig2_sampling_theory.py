@@ -12,7 +12,7 @@ from bench.analysis.saving import save_picture
 from bench.errors import InputError
 from figures import FIGURES
 from figures.claims import runs_for
-from figures.ppsgd import common, fig1d, fig2, fig2_digits, sampling, theory
+from figures.ppsgd import common, fig1d, fig2, fig2_digits, rounds, sampling, theory
 from figures.ppsgd.claims import CLAIMS
 from figures.shared.verdicts import FAILS, HOLDS, NOT_RUN, UNDECIDED
 
@@ -232,6 +232,52 @@ def test_large_a_degrades_where_its_curve_falls():
     assert judge(degrade, falling([INF], by=0.008)).outcome == FAILS  # one point is the threshold for both
     assert judge(degrade, tag_runs(curves=(0.0, 1.0))).outcome == NOT_RUN
     assert "in round 500 and" in judge(degrade, falling([INF])).evidence
+
+
+def test_large_a_degrades_at_the_step_that_is_the_best_without_noise():
+    """The smaller of the two steps is the best by test data, so only its curves count; the other by held-out data."""
+    degrade = claim_of(CLAIMS, "Tags: with noise of an epsilon near 1 and the step size")
+    started = tag_runs(rounds=(0, 500, 1000))  # from 10 %
+
+    def falling(which, by=0.9, **only):
+        late = (started["rounds"] == 1000) & started["personalization"].isin(which) & (started["noise_multiplier"] > 0)
+        for name, value in only.items():
+            late &= started[name] == value
+        return started.assign(test_accuracy=started["test_accuracy"] - by * late)
+
+    assert judge(degrade, started).outcome == FAILS
+    assert judge(degrade, falling([INF])).outcome == HOLDS
+    assert judge(degrade, falling([INF, 0.1])).outcome == FAILS
+    assert judge(degrade, falling([INF], step_size=0.1)).outcome == FAILS  # not at the step by held-out data
+    assert judge(degrade, falling([INF], noise_multiplier=0.2)).outcome == FAILS  # at an epsilon far above 1
+    assert judge(degrade, falling([INF], noise_multiplier=5.0)).outcome == HOLDS
+    assert "step_size = 0.1, the smallest tried (alpha Q = inf)" in judge(degrade, falling([INF])).margin.rests_on
+    once = (started["rounds"] == 1000) & (started["personalization"] == INF) & (started["seed"] == 1)
+    scattered = falling([INF]).assign(test_accuracy=lambda r: r["test_accuracy"] + 0.9 * once)
+    assert judge(degrade, scattered).outcome == UNDECIDED
+    assert judge(degrade, started[started["personalization"] < INF]).outcome == NOT_RUN
+    assert judge(degrade, started[started["noise_multiplier"] > 0]).outcome == NOT_RUN
+    below_the_start = tag_runs(lambda a, s, seed: 0.02 if a == INF and s else accuracy(a, s, seed), rounds=(0, 1000))
+    assert judge(degrade, below_the_start).outcome == HOLDS
+
+
+def test_a_curve_of_one_step_size_is_seen_to_fall_where_the_envelope_does_not():
+    figure, runs = FIGURES["ppsgd_fig1b"], RUNS["ppsgd_fig1b"]
+    first = (runs["step_size"] == 0.1) & (runs["noise_multiplier"] == 2) & (runs["rounds"] == 1000)
+    runs = runs.assign(test_accuracy=runs["test_accuracy"].mask(first & (runs["personalization"] == INF), 0.02))
+    table = figure.table(runs)
+    curve = table[(table["noise_multiplier"] == 2) & (table["personalization"] == INF) & (table["tuned_on"] == "test")]
+    once, every = (curve[curve["step_chosen"] == chosen] for chosen in (rounds.ONCE, rounds.EVERY_POINT))
+    assert set(once["step_size"]) == {0.1}
+    assert once["test_accuracy"].iloc[-1] == pytest.approx(0.02)
+    assert every["test_accuracy"].is_monotonic_increasing
+    picture = figure.picture(table)
+    faint = [line for line in picture.axes[2].lines if line.get_alpha() == rounds.FAINT["alpha"]]
+    assert len(faint) == 6
+    assert any(list(line.get_ydata()) == list(once["test_accuracy"]) for line in faint)
+    assert "the best at the end without noise" in words(picture)
+    noisy = figure.own(runs[runs["noise_multiplier"] > 0])  # no step to choose
+    assert "faint" not in words(noisy.picture(noisy.table(runs[runs["noise_multiplier"] > 0])))
 
 
 def test_the_published_alpha_is_the_best_with_the_published_steps():
