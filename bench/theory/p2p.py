@@ -59,6 +59,23 @@ def gap_without_noise(gap: float, rate: float, num_ticks) -> np.ndarray:
     return gap * np.power(rate, np.asarray(num_ticks, dtype=np.float64))
 
 
+def gap_without_strong_convexity(gap: float, distance: float, num_agents: int, num_ticks) -> np.ndarray:
+    """Return a bound of the order that Remark 1 names: E[Q(Theta(T))] - Q* <= n / (n + T) (gap + distance^2 / 2).
+
+    It needs no strong convexity. The paper gives no constant; this one is of Lu and Xiao 2015, "On the complexity
+    analysis of randomized block-coordinate descent methods", Theorem 1: in a tick, the expectation of
+    Q + 1/2 sum_i L_i |Theta_i - Theta*_i|^2 falls by at least (Q - Q*) / n, and that of Q does not rise.
+
+    Args:
+        gap: Q(Theta(0)) - Q*.
+        distance: of Theta(0) from a minimiser, sqrt(sum_i L_i |Theta_i(0) - Theta*_i|^2) with the L_i of
+            `block_smoothness`.
+        num_agents: n.
+        num_ticks: T, a number or an array.
+    """
+    return num_agents / (num_agents + np.asarray(num_ticks, dtype=np.float64)) * (gap + distance**2 / 2)
+
+
 def added_by_noise(mu, degrees, confidence, smoothness, noise_std, dimension: int) -> np.ndarray:
     """Return added(t) of (*), an upper bound on what the noise of a tick adds to the expected gap.
 
