@@ -16,8 +16,9 @@ alpha = inf is global learning: eta goes to 0 while alpha eta stays, theta to 0.
 two steps in place of (alpha, 1), |z|^2 = |w|^2 / p + |theta|^2 / r, both ends are ordinary: (0, 1) and (1, 0).
 
 Three slips of the paper. Theorem 5.2 and Theorem B.4 as printed have M and N in the smoothness where the proof (Lemma
-B.3) has q M and q N; `as_printed` gives the former. The proof of Lemma 4.6 has epsilon in the threshold where (10) and
-the bound have its square, which is right. And (6) in the proof of Theorem 4.5 lacks a square on one deviation.
+B.3) has q M and q N; `as_printed` gives the former. The proof of Lemma 4.6, and the text after it, have epsilon in the
+threshold where (10) and the bound have its square, which is right. And (6) in the proof of Theorem 4.5 lacks a square
+on one deviation.
 """
 
 import math

@@ -103,6 +103,50 @@ def test_the_threshold_is_where_the_second_term_turns(noise_std):
     assert np.all(np.diff(term) >= -1e-12) if grows else np.all(np.diff(term) <= 1e-12)
 
 
+def turning_point(num_clients, dimension, epsilon) -> float:
+    """The number of samples at which the second term of the bound is the same for nearly local and global learning,
+    with the noise (4); found on the bound itself, without the lemma."""
+    variance, delta = 0.25, 1e-4
+
+    def second_term(alpha, n):
+        noise_std = math.sqrt(n * math.log(1 / delta)) / (num_clients * epsilon)
+        one, two = (
+            theory.everybody(
+                alpha,
+                num_clients=num_clients,
+                num_rounds=n,
+                smoothness=smoothness,
+                norm=theory.minimal_norm(1.0, alpha, num_clients),
+                variance_w=variance,
+                variance_local=variance,
+                dimension=dimension,
+                noise_std=noise_std,
+            ).bound
+            for smoothness in (1.0, 2.0)
+        )
+        return 2 * one - two  # the first term is proportional to the smoothness
+
+    def rise(log_n):
+        return second_term(1e3, math.exp(log_n)) / second_term(1e-6, math.exp(log_n)) - 1
+
+    found = math.exp(optimize.brentq(rise, math.log(1e2), math.log(1e9), xtol=1e-9))
+    assert found == pytest.approx(theory.threshold(num_clients, variance, dimension, 1.0, epsilon, delta), rel=1e-4)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("factors", "exponent"),
+    [((2, 1, 1), 2), ((8, 1, 1), 2), ((1, 2, 1), -1), ((1, 8, 1), -1), ((1, 1, 2), 2), ((1, 1, 8), 2)],
+)
+def test_the_threshold_grows_with_the_square_of_the_users_and_falls_with_the_dimension(factors, exponent):
+    """As the text after Lemma 4.6 says of N and d_w. Of epsilon it says linearly, where (10) and the bound have its
+    square."""
+    plain = (1000, 10, 1.0)
+    grown = [factor * value for factor, value in zip(factors, plain, strict=True)]
+    found = math.log(turning_point(*grown) / turning_point(*plain)) / math.log(max(factors))
+    assert found == pytest.approx(exponent, abs=2e-3)
+
+
 def test_the_threshold_in_samples_is_the_condition_with_the_papers_noise():
     N, variance, d, G, epsilon, delta, c = 50, 0.3, 20, 4.0, 2.0, 1e-5, 1.3
     n = theory.threshold(N, variance, d, G, epsilon, delta, c)
