@@ -1,8 +1,8 @@
 """Who takes part in a round: the samplers, for clients on one device and for clients divided over several.
 
-Who takes part depends on the key, and with "queue" on how many examples clients have, never on the examples themselves or
-on a hyper-parameter that a sweep varies. Where clients are divided, every device draws the participants of all devices
-from the same key, so nothing is exchanged for it.
+Who takes part depends on the key, and with "queue" on how many examples clients have, never on the examples
+themselves or on a hyper-parameter that a sweep varies. Where clients are divided, every device draws the participants
+of all devices from the same key, so nothing is exchanged for it.
 """
 
 from collections.abc import Callable
