@@ -90,16 +90,11 @@ def clipped_sum_by_layer(
         is above C where something is clipped.
     """
     paths, structure = jax.tree.flatten_with_path(trees)
-    leaves = [leaf for _, leaf in paths]
-    places = [path[:-1] or path for path, _ in paths]
-    layers = dict.fromkeys(places)
-    lengths = {
-        layer: math.sqrt(len(layers)) * norms_of([leaf for leaf, at in zip(leaves, places, strict=True) if at == layer])
-        for layer in layers
-    }
-    summed = [
-        weighted_sum(leaf, clip_factor(lengths[layer], clip_norm)) for leaf, layer in zip(leaves, places, strict=True)
-    ]
+    layers: dict[tuple, list[Array]] = {}
+    for path, leaf in paths:
+        layers.setdefault(path[:-1] or path, []).append(leaf)
+    lengths = {layer: math.sqrt(len(layers)) * norms_of(leaves) for layer, leaves in layers.items()}
+    summed = [weighted_sum(leaf, clip_factor(lengths[path[:-1] or path], clip_norm)) for path, leaf in paths]
     return jax.tree.unflatten(structure, summed), jnp.max(jnp.stack([*lengths.values()]), axis=0)
 
 
