@@ -41,7 +41,14 @@ def final_accuracy(runs: pd.DataFrame, tuning: str, further: bool = True) -> pd.
     runs = runs[runs["rounds"] == runs["num_rounds"]]
     require(runs["personalization"], [LOCAL, GLOBAL], "alpha Q", " at the last round")
     by = ["noise_multiplier", "personalization"]
-    table = select.tuned_curves(
+    table = tuned_cells(runs, tuning, by)
+    table["test_accuracy"] = table["test_accuracy"].fillna(-np.inf)  # diverged: worse than anything
+    return with_repetitions(table, runs, by)
+
+
+def tuned_cells(runs: pd.DataFrame, tuning: str, by: list[str]) -> pd.DataFrame:
+    """Return the test accuracy of every cell at its best step size by `tuning`, a key of `digits.TUNINGS`."""
+    return select.tuned_curves(
         runs,
         by=by,
         value="test_accuracy",
@@ -49,8 +56,6 @@ def final_accuracy(runs: pd.DataFrame, tuning: str, further: bool = True) -> pd.
         tunings={tuning: digits.TUNINGS[tuning]},
         carry=["epsilon"],
     )
-    table["test_accuracy"] = table["test_accuracy"].fillna(-np.inf)  # diverged: worse than anything
-    return with_repetitions(table, runs, by)
 
 
 def with_repetitions(table: pd.DataFrame, runs: pd.DataFrame, by: list[str]) -> pd.DataFrame:

@@ -24,6 +24,7 @@ from figures.ppsgd.claims_digits import (
     percent,
     sharing,
     silent,
+    tuned_cells,
     with_repetitions,
 )
 from figures.ppsgd.common import GLOBAL, LOCAL, at_step_without_noise, ppsgd_runs
@@ -73,15 +74,7 @@ def _large_falls(noisy: pd.DataFrame, tuning: str) -> tuple[Margin, str]:
     of the smallest alpha Q > 0 at none; and the largest fall of each in words."""
     by = ["noise_multiplier", "personalization", "rounds"]
     small = noisy["personalization"].min()
-    table = select.tuned_curves(
-        noisy,
-        by=by,
-        value="test_accuracy",
-        best="max",
-        tunings={tuning: digits.TUNINGS[tuning]},
-        carry=["epsilon"],
-    )
-    curves = with_repetitions(table, noisy, by)
+    curves = with_repetitions(tuned_cells(noisy, tuning, by), noisy, by)
     ratio = curves.index.get_level_values("personalization")
     large_falls, small_falls = (_falls(curves[ratio == a]) for a in (GLOBAL, small))
     margins = [
