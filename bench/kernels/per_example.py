@@ -12,11 +12,14 @@ Convolutions are computed as products of patches with the kernel, see `patches`.
 TF32 by default, with 10 bits of mantissa. That is enough for the two passes, whose result is clipped whatever it is.
 Norms and clipped sums are products in full float32: else an example's part could be longer than C by a thousandth.
 
+Linear classifiers have a kernel of their own, `linear_network`.
+
 An example's gradient is clipped as a whole, or layer by layer: the part of each of L layers to C / sqrt(L), so that the
 whole has length C at most, which is what the noise is scaled for.
 """
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import cast
 
@@ -27,11 +30,13 @@ import optax
 from jax import Array
 from jaxtyping import Float, Int, Shaped
 
+from bench.kernels import linear_network
 from bench.kernels.gradient import Tree, clip_factor
 from bench.kernels.patches import patches
 from bench.kernels.platforms import by_platform
 
 _einsum = partial(jnp.einsum, precision="highest")
+AFFINE, DENSE = "Affine_0", "Dense_0"  # the parts of a ScaledLinear
 ACCELERATOR_BATCH = 128  # examples that are differentiated together on an accelerator
 
 
@@ -46,6 +51,25 @@ class Affine(nn.Module):
         scale, bias = self.param("scale", nn.initializers.ones, shape), self.param("bias", nn.initializers.zeros, shape)
         others = range(x.ndim - self.axes)
         return x * jnp.expand_dims(scale, others) + jnp.expand_dims(bias, others)
+
+
+class ScaledLinear(nn.Module):
+    """A linear classifier, dense(affine(x)), of all axes but the first; `affine` scales each input by itself.
+
+    Its clipped sums are computed by `linear_network`.
+    """
+
+    classes: int
+    initializer: Callable[[int], Callable]  # number of inputs -> initialiser of the dense layer's kernel and bias
+    affine: bool = True
+
+    @nn.compact
+    def __call__(self, x: Array) -> Array:
+        if self.affine:
+            x = Affine(x.ndim - 1)(x)
+        x = x.reshape(x.shape[0], -1)
+        init = self.initializer(x.shape[1])
+        return nn.Dense(self.classes, kernel_init=init, bias_init=init)(x)
 
 
 def cross_entropy(logits: Float[Array, "*example class"], labels: Int[Array, "*example"]) -> Float[Array, "*example"]:
@@ -147,29 +171,69 @@ def clipped_gradient_of_rows(
         right.
     """
     one = jax.ShapeDtypeStruct((1, *pool[0].shape[1:]), jnp.float32)
-    layers = jax.eval_shape(lambda x: _tapped(network, params, x, None, {})[1], one)
-    sizes = micro_batch(max(x.size for x, _ in layers.values())), ACCELERATOR_BATCH
-    cpu, accelerator = (partial(_in_batches_of, min(size, rows.shape[0]), network, per_layer) for size in sizes)
+    if isinstance(network, ScaledLinear) and not per_layer:
+        batch, widest = _linear_batch, 2 * one.size  # the inputs, and as many slopes
+    else:
+        batch = partial(_batch, network, per_layer)
+        layers = jax.eval_shape(lambda x: _tapped(network, params, x, None, {})[1], one)
+        widest = max(x.size for x, _ in layers.values())
+    sizes = micro_batch(widest), ACCELERATOR_BATCH
+    cpu, accelerator = (partial(_in_batches_of, min(size, rows.shape[0]), batch) for size in sizes)
     return by_platform(cpu, accelerator, params, pool, rows, count, clip_norm)
 
 
-def _in_batches_of(size: int, network: nn.Module, per_layer: bool, params, pool, rows, count, clip_norm):
+def _batch(network: nn.Module, per_layer: bool, params, clip_norm):
+    """Return how the sums of a micro-batch are computed, and how the clipped sum follows from those of all."""
+
+    def part(inputs, labels, weight):
+        return clipped_gradient_sum(network, params, inputs, labels, weight, clip_norm, per_layer=per_layer)
+
+    return part, lambda total: total
+
+
+def _linear_batch(params, clip_norm):
+    """Return the same for a ScaledLinear."""
+    dense, affine = params[DENSE], params.get(AFFINE)
+    scales = (None, None) if affine is None else (affine["scale"].ravel(), affine["bias"].ravel())
+    # XLA on a CPU is faster with the longer axis last.
+    model = linear_network.Linear(dense["kernel"].T, dense["bias"], *scales)
+
+    def part(inputs, labels, weight):
+        # The barrier keeps XLA on a CPU from casting them anew, one by one, wherever they are used.
+        flat = jax.lax.optimization_barrier(inputs.reshape(inputs.shape[0], -1).astype(jnp.float32))
+        return linear_network.clipped_sums(model, flat, labels, weight, clip_norm)
+
+    def whole(sums):
+        total = linear_network.gradient_of(model, sums)
+        found = {DENSE: {"kernel": total.kernel.T, "bias": total.offset}}
+        if affine is not None:
+            found[AFFINE] = {"scale": total.scale, "bias": total.bias}
+        return jax.tree.map(lambda of, like: of.reshape(like.shape), found, params)
+
+    return part, whole
+
+
+def _in_batches_of(size: int, batch: Callable, params, pool, rows, count, clip_norm):
     """Compute `clipped_gradient_of_rows` with `size` examples at a time."""
     padded = jnp.pad(rows, (0, -rows.shape[0] % size))
+    part, whole = batch(params, clip_norm)
 
-    def add(at, totals):
+    def of_batch(at):
         place = at * size + jnp.arange(size)
         chosen = jax.lax.dynamic_slice_in_dim(padded, at * size, size)
         inputs, labels = (leaf[chosen] for leaf in pool)
         weight = (place < count).astype(jnp.float32)
-        given = (network, params, inputs, labels, weight, clip_norm)
-        part, norms, logits = clipped_gradient_sum(*given, per_layer=per_layer)
+        sums, norms, logits = part(inputs, labels, weight)
         clipped = jnp.sum(jnp.where(norms > clip_norm, weight, 0.0))
         correct = jnp.sum(jnp.where(jnp.argmax(logits, -1) == labels, weight, 0.0))
-        return jax.tree.map(jnp.add, totals, (part, clipped, correct))
+        return sums, clipped, correct
 
-    nothing = jax.tree.map(jnp.zeros_like, params), jnp.zeros(()), jnp.zeros(())
-    return jax.lax.fori_loop(0, (count + size - 1) // size, add, nothing)
+    def add(at, totals):
+        return jax.tree.map(jnp.add, totals, of_batch(at))
+
+    nothing = jax.tree.map(lambda of: jnp.zeros(of.shape, of.dtype), jax.eval_shape(of_batch, 0))
+    sums, clipped, correct = jax.lax.fori_loop(0, (count + size - 1) // size, add, nothing)
+    return whole(sums), clipped, correct
 
 
 def _tapped(network: nn.Module, params, inputs: Array, probes, rules: dict):

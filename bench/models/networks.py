@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jax import Array, random
 
 from bench.errors import unknown_name
-from bench.kernels.per_example import Affine
+from bench.kernels.per_example import Affine, ScaledLinear
 
 CLASSES = 10
 
@@ -115,20 +115,6 @@ class ColourCNN(nn.Module):
         x = self.activation(_conv(x, 256, 3, padding=1))  # 4
         x = _conv(x, CLASSES, 3, padding=1)  # 4
         return jnp.mean(x, axis=(1, 2))
-
-
-class ScatterLinear(nn.Module):
-    """A linear classifier on [batch, height, width, channel] of scattering features; `affine` ends the normalisation,
-    one for each feature.
-    """
-
-    affine: bool = True
-
-    @nn.compact
-    def __call__(self, x: Array) -> Array:
-        if self.affine:
-            x = Affine(axes=3)(x)
-        return _dense(_flat(x), CLASSES)
 
 
 class ScatterDigitCNN(nn.Module):
@@ -232,11 +218,11 @@ class Network(NamedTuple):
 _DIGITS = {
     "cnn_relu": Network(DigitCNN(nn.relu), "pixels"),
     "cnn_tempered": Network(DigitCNN(), "pixels"),
-    "scatter_linear": Network(ScatterLinear(), "scattering"),
+    "scatter_linear": Network(ScaledLinear(CLASSES, _uniform), "scattering"),
     "scatter_cnn": Network(ScatterDigitCNN(), "scattering"),
     "papernot_cnn": Network(OriginalDigitCNN(), "pixels"),
     "tramer_cnn": Network(OriginalDigitCNN(nn.tanh, padding=2), "pixels"),
-    "tramer_scatter_linear": Network(ScatterLinear(affine=False), "scattering"),
+    "tramer_scatter_linear": Network(ScaledLinear(CLASSES, _uniform, affine=False), "scattering"),
     "tramer_scatter_cnn": Network(OriginalScatterDigitCNN(), "scattering"),
 }
 
@@ -246,11 +232,11 @@ NETWORKS: dict[str, dict[str, Network]] = {
     "cifar10": {
         "cnn_relu": Network(ColourCNN(nn.relu), "pixels"),
         "cnn_tempered": Network(ColourCNN(), "pixels"),
-        "scatter_linear": Network(ScatterLinear(), "scattering"),
+        "scatter_linear": Network(ScaledLinear(CLASSES, _uniform), "scattering"),
         "scatter_cnn": Network(ScatterColourCNN(), "scattering"),
         "papernot_cnn": Network(ColourCNN(), "pixels"),
         "tramer_cnn": Network(OriginalColourCNN(), "pixels"),
-        "tramer_scatter_linear": Network(ScatterLinear(affine=False), "scattering"),
+        "tramer_scatter_linear": Network(ScaledLinear(CLASSES, _uniform, affine=False), "scattering"),
         "tramer_scatter_cnn": Network(OriginalScatterColourCNN(), "scattering"),
     },
 }

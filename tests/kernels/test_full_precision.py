@@ -15,10 +15,11 @@ from jax.extend.core import Literal
 from tiny_networks import Tiny, task
 
 from bench.algorithms.parts import silos
-from bench.kernels import gradient, linear, newton, per_example
+from bench.kernels import gradient, linear, linear_network, newton, per_example
 from bench.models.linear import squared
 
 HIGHEST = (jax.lax.Precision.HIGHEST, jax.lax.Precision.HIGHEST)
+CLASSIFIER = linear_network.Linear(jnp.ones((2, 3)), jnp.ones(2), jnp.ones(3), jnp.ones(3))
 X, Y, W = jnp.ones((4, 3)), jnp.ones(4), jnp.ones(3)
 
 
@@ -54,6 +55,15 @@ def of_network(params, inputs, labels, clip_norm, per_layer=False):
     return per_example.clipped_gradient_sum(Tiny(), params, inputs, labels, weight, clip_norm, per_layer=per_layer)
 
 
+def of_classifier(model, inputs, labels, clip_norm):
+    sums, *_ = linear_network.clipped_sums(model, inputs, labels, jnp.ones(len(labels)), clip_norm)
+    return linear_network.gradient_of(model, sums)
+
+
+def norms_of_classifier(inputs, slopes):
+    return linear_network._squares(CLASSIFIER, inputs, slopes)
+
+
 def of_linear_model(model, inputs, targets, clip_norm):
     return linear.clipped_gradient(squared, model, inputs, targets, jnp.ones(4), clip_norm)
 
@@ -70,11 +80,20 @@ def network_args():
         (of_network, None),
         (partial(of_network, per_layer=True), None),
         (of_linear_model, (jnp.ones(3), X, Y)),
+        (of_classifier, (CLASSIFIER, X, jnp.zeros(4, jnp.int32))),
         (gradient.clipped_sum, (X,)),
         (gradient.clipped_sum_by_layer, ({"a": X, "b": X},)),
         (gradient.clipped_sum_linear, (X[:, None], Y[:, None, None], jnp.ones((4, 1, 1)))),
     ],
-    ids=["network", "network by layer", "linear model", "trees", "trees by layer", "linear clients"],
+    ids=[
+        "network",
+        "network by layer",
+        "linear model",
+        "linear classifier",
+        "trees",
+        "trees by layer",
+        "linear clients",
+    ],
 )
 def test_sums_of_what_is_clipped_are_in_full_precision(function, args):
     found = after_clipping(function, *(args or network_args()), jnp.float32(0.5))
@@ -101,13 +120,21 @@ def of_silo(examples, weight, w):
 @pytest.mark.parametrize(
     ("function", "args"),
     [
+        (norms_of_classifier, (X, jnp.ones((4, 2)))),
         (gradient.linear_norms, (jnp.ones((2, 4, 1)), jnp.ones((2, 4, 4)))),
         (lambda x, y, w: linear.clipped_gradient(squared, w, x, y, Y, 0.5), (X, Y, W)),
         (of_silo, (X, Y, W)),
         (lambda x, y, w: newton.newton_step(squared, w, x, y, Y, 0.1), (X, Y, W)),
         (lambda x, y, w: newton.pulled_minimizer(squared, w, 1.0, x, y, Y, 0.1), (X, Y, W)),
     ],
-    ids=["norms of linear clients", "linear model", "silo", "Newton step", "pulled minimiser"],
+    ids=[
+        "norms of linear classifiers",
+        "norms of linear clients",
+        "linear model",
+        "silo",
+        "Newton step",
+        "pulled minimiser",
+    ],
 )
 def test_all_products_of_small_kernels_are_in_full_precision(function, args):
     closed = jax.make_jaxpr(function)(*args)

@@ -12,7 +12,13 @@ import pytest
 from jax_privacy import clipping
 from tiny_networks import SHAPE, Tiny, task
 
-from bench.kernels.per_example import Affine, clipped_gradient_of_rows, clipped_gradient_sum, cross_entropy
+from bench.kernels.per_example import (
+    Affine,
+    ScaledLinear,
+    clipped_gradient_of_rows,
+    clipped_gradient_sum,
+    cross_entropy,
+)
 
 TINY = Tiny()
 
@@ -40,9 +46,9 @@ by_layer = jax.jit(partial(clipped_gradient_sum, TINY, per_layer=True))
 of_rows = jax.jit(partial(clipped_gradient_of_rows, TINY))
 
 
-def assert_close(a, b, rtol=2e-5):
+def assert_close(a, b, rtol=2e-5, atol=1e-6):
     for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
-        np.testing.assert_allclose(x, y, rtol=rtol, atol=1e-6)
+        np.testing.assert_allclose(x, y, rtol=rtol, atol=atol)
 
 
 @pytest.mark.parametrize("clip_norm", [0.3, 1.5, np.inf])
@@ -116,6 +122,63 @@ def test_rows_beyond_the_count_have_no_effect(tiny, count):
     assert int(clipped) == np.sum(norms[:count] > 1.0)
     right = jnp.argmax(TINY.apply({"params": params}, inputs[rows]), -1) == labels[rows]
     assert int(correct) == np.sum(right[:count])
+
+
+def small(fan_in):
+    return nn.initializers.normal(1 / math.sqrt(fan_in))
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["scaled", "plain"])
+def linear(request, tiny):
+    """A linear classifier, and parameters of which none is 0 or 1."""
+    network = ScaledLinear(4, small, affine=request.param)
+    params = network.init(jax.random.key(4), tiny[1][:1])["params"]
+    keys = jax.random.split(jax.random.key(5), len(jax.tree.leaves(params)))
+    keys = jax.tree.unflatten(jax.tree.structure(params), keys)
+    return network, jax.tree.map(lambda leaf, key: leaf + 0.3 * jax.random.normal(key, leaf.shape), params, keys)
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float16])
+@pytest.mark.parametrize(("count", "clip_norm"), [(0, 1.0), (1, 0.3), (17, 5.0), (40, 5.0), (40, np.inf)])
+def test_the_kernel_of_linear_classifiers_equals_the_gradients_formed_one_by_one(linear, tiny, count, clip_norm, dtype):
+    (network, params), (_, inputs, labels) = linear, tiny
+    inputs = inputs.astype(dtype)
+    rows = jnp.asarray(np.random.default_rng(5).integers(0, len(labels), 40), jnp.int32)
+    of_rows = jax.jit(partial(clipped_gradient_of_rows, network))
+    got, clipped, correct = of_rows(params, (inputs, labels), rows, count, clip_norm)
+    used = jnp.asarray(np.arange(40) < count, jnp.float32)
+    inputs = inputs.astype(jnp.float32)
+    want, norms = one_by_one(params, inputs[rows], labels[rows], used, clip_norm, network)
+    assert_close(got, want, atol=1e-5)
+    assert 0 < np.sum(norms > 5) < 40
+    assert int(clipped) == np.sum(norms[:count] > clip_norm)
+    right = jnp.argmax(network.apply({"params": params}, inputs[rows]), -1) == labels[rows]
+    assert int(correct) == np.sum(right[:count])
+
+
+def test_linear_classifiers_clipped_by_layer_are_those_of_other_networks(linear, tiny):
+    """By layer, and through `clipped_gradient_sum`, they are networks like any other."""
+    (network, params), (_, inputs, labels) = linear, tiny
+    rows, everybody = jnp.arange(len(labels)), jnp.ones(len(labels))
+    got, *_ = clipped_gradient_of_rows(network, params, (inputs, labels), rows, len(labels), 1.0, per_layer=True)
+    want, *_ = clipped_gradient_sum(network, params, inputs, labels, everybody, 1.0, per_layer=True)
+    assert_close(got, want)
+
+
+def test_one_example_moves_the_sum_of_a_linear_classifier_by_at_most_the_clipping_norm(linear, tiny):
+    (network, params), (_, inputs, labels) = linear, tiny
+    inputs, rows = inputs.at[0].mul(1e3), jnp.arange(len(labels))
+    wrong = jnp.argmin(network.apply({"params": params}, inputs[:1])[0])  # else the loss, and its gradient, may be 0
+    pool = inputs, labels.at[0].set(wrong)
+    of_rows = jax.jit(partial(clipped_gradient_of_rows, network))
+
+    def moved(clip_norm):
+        total, *_ = of_rows(params, pool, rows, len(labels), clip_norm)
+        without, *_ = of_rows(params, pool, rows[1:], len(labels) - 1, clip_norm)
+        return float(optax.tree.norm(optax.tree.sub(total, without)))
+
+    assert 0.999 * 0.2 < moved(0.2) <= 0.2 * (1 + 1e-4)
+    assert moved(np.inf) > 1
 
 
 @pytest.mark.parametrize("padding", ["SAME", "VALID", 1, ((2, 0), (1, 3))])

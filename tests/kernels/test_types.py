@@ -14,6 +14,7 @@ from jaxtyping import TypeCheckError
 
 import bench.kernels
 from bench.kernels.graph import Graph
+from bench.kernels.linear_network import Linear
 from bench.kernels.local_steps import LocalSteps
 from bench.kernels.personal import Batch
 from bench.kernels.sampling import Queue
@@ -36,6 +37,7 @@ ROWS = Rows(jnp.zeros((2, 1), jnp.int32), jnp.ones((2, 1)), num_features=3)
 QUEUE = Queue(jnp.zeros((4, 1, 2), jnp.int32), jnp.zeros(4, jnp.int32))
 POOL = jnp.ones((5, 3)), jnp.zeros(5, jnp.int32)
 NETWORK = nn.Dense(2)
+CLASSIFIER = Linear(jnp.ones((2, 3)), jnp.ones(2), None, None)
 BATCH = Batch(None, jnp.zeros((4, 1), jnp.int32), (jnp.ones((4, 1, 3)),), jnp.ones((4, 1)))
 
 
@@ -70,6 +72,8 @@ WRONG = {  # a call of each function with one argument that is not what it is sa
     "linear.clipped_combination": ((VECTOR, MATRIX, jnp.ones(2), 1.0), "inputs"),
     "linear.clipped_gradient": ((link, VECTOR, MATRIX, VECTOR, jnp.ones(2), 1.0), "targets"),
     "linear.lengths": ((VECTOR.astype(int), 1), "inputs"),
+    "linear_network.clipped_sums": ((CLASSIFIER, jnp.ones((4, 3)), COUNTS, jnp.ones(5), 1.0), "weight"),
+    "linear_network.gradient_of": ((CLASSIFIER, VECTOR), "sums"),
     "local_steps.dense": ((link, VECTOR.astype(int)), "nothing_local"),
     "local_steps.dual": ((STACK,), "gram"),
     "newton.minimizer": ((link, MATRIX, jnp.ones(2), VECTOR, 1.0), "weight"),
