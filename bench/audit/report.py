@@ -30,6 +30,7 @@ from bench.audit.one_run import one_run
 from bench.audit.subject import (
     ABSENT,
     KEPT,
+    Stops,
     Subject,
     count_releases,
     for_canaries,
@@ -280,8 +281,10 @@ def audit(
             beside = on_family(subject, other, 2 * rounds)
             played.append(_play_on(beside, canaries=0, seed=seed + BESIDE_SEEDS * place, all_readings=False, **options))
             break
+        except Stops as error:
+            not_played[other] = error.reason
         except InputError as error:
-            not_played[other] = str(error).removeprefix(f"on the task for {other}, ")
+            not_played[other] = str(error)
         except Exception as error:  # of a method whose accounting is for other numbers of users or rounds
             not_played[other] = in_one_line(error)
     found = Audit(name, runs, confidence, tuple(each.part for each in played), not_played)

@@ -27,6 +27,18 @@ ABSENT, ZERO, KEPT = "absent", "zero", "kept"  # what a removed canary is
 LITTLE, STILL = 1e-7, 1e-3  # a noise multiplier that is next to nothing, and what it moves nothing by
 
 
+class Stops(InputError):
+    """A method stops on a task; the arguments are the task's family and what is wrong."""
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, without the task."""
+        return self.args[1]
+
+    def __str__(self) -> str:
+        return f"on the task for {self.args[0]}, {self.args[1]}"
+
+
 class TooManyCanaries(InputError):
     """A method that can be audited by the game refuses the larger task of the one run."""
 
@@ -253,7 +265,7 @@ def run(subject: Subject, canaries, keys, *, present=None, chunk: int = CHUNK, s
     except Exception as error:
         name, family = subject.method.make.__name__, subject.family
         wrong = subject.culprit() or f"{name} fails: {in_one_line(error)}"
-        raise InputError(f"on the task for {family}, {wrong}") from error
+        raise Stops(family, wrong) from error
 
 
 def _in_chunks(subject: Subject, canaries, present, keys, *, chunk: int, start: float) -> Views:

@@ -130,7 +130,7 @@ def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: st
     if sampling == "none":
         events.require("--sampling-rate", sampling_rate, sampling_rate == 1, "leave it out with --sampling none")
     if sampling == BINS:
-        bins = round(1 / sampling_rate)
+        bins = round(min(1 / sampling_rate, 1e300))  # the inverse of the smallest rates is infinite
         whole = bins > 1 and math.isclose(sampling_rate * bins, 1, rel_tol=1e-6)
         remedy = f"with --sampling {BINS} it is 1/G, for G bins of 2 or more: give 0.5, 0.01 or the like"
         events.require("--sampling-rate", sampling_rate, whole, remedy)

@@ -137,7 +137,7 @@ BAD = [
                     f"--sampling-rate={rate}: with --sampling balls_in_bins it is 1/G, for G bins of 2 or more: give "
                     "0.5, 0.01 or the like.",
                 )
-                for rate in (0.03, 0.9, 1.0)
+                for rate in (1e-310, 0.03, 0.9, 1.0)
             ),
             (
                 {"--sampling": "fixed", "--accountant": "pld"},
