@@ -3,6 +3,7 @@
 import math
 
 import pandas as pd
+from made_up_points import points_of
 
 REPETITIONS = 3
 TARGETS = (1.0, 0.5, 0.1)
@@ -22,7 +23,7 @@ def sweep_of(name: str, rows: list[dict], settings: list[str]) -> pd.DataFrame:
         "trial": runs["seed"],
     }
     said = {column: value for column, value in said.items() if column not in runs}
-    points = runs[["algorithm", *settings]].map(str).agg("/".join, axis=1)
+    points = points_of(runs[["algorithm", *settings]])
     for column in ("epsilon", "epsilon_tight", "epsilon_true"):
         if column not in runs:
             said[column] = INF

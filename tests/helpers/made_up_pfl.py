@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
+from made_up_points import points_of
 
 from bench.papers.pfl_cells import SINGLE_NODE
 from figures.pfl.common import CELL, DATASETS, MODELS, TABLES
@@ -99,7 +100,7 @@ def runs_of(sweep: str, cells: dict[tuple, float], repetitions: int = REPETITION
                 )
     runs = pd.DataFrame(rows)
     return runs.assign(
-        point=runs[CELL].map(str).agg("/".join, axis=1),
+        point=points_of(runs[CELL]),
         sweep=sweep,
         source="made up",
         scale="laptop",

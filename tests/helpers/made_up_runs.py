@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 import pandas as pd
+from made_up_points import points_of
 
 from bench.store import store
 from figures import claims
@@ -33,7 +34,7 @@ def _table(sweep: str, task: str, source: str, rows: list[dict]) -> pd.DataFrame
         [c for c in ("personalization", "noise_multiplier", "step_size", "clip_norm", "delta_std") if c in runs]
     ]
     return runs.assign(
-        point=settings.astype(str).agg("/".join, axis=1),
+        point=points_of(settings),
         sweep=sweep,
         algorithm="PPSGD",
         task=task,

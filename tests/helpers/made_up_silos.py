@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 
 import pandas as pd
+from made_up_points import points_of
 
 EPSILONS = (0.75, 3.0, 18.0)
 ONE_PASS, LOCALIZED, MULTI_PASS = "One-pass MB-SGD", "Localized MB-SGD", "Multi-pass MB-SGD"
@@ -17,7 +18,7 @@ def _finish(rows: list[dict], sweep: str, task: str) -> pd.DataFrame:
         if name not in ("trial", "seed", "train_loss", "test_error", "excess_risk", "epsilon", "epsilon_exact")
     ]
     return runs.assign(
-        point=["/".join(map(str, row)) for row in runs[settings].itertuples(index=False)],
+        point=points_of(runs[settings]),
         sweep=sweep,
         task=task,
         source="made up",
