@@ -26,16 +26,6 @@ def single_node(ax: Axes, single: pd.DataFrame, others: pd.DataFrame) -> None:
         ax.vlines(alone["num_clients"], alone["low"], alone["high"], color=look["color"], alpha=0.5, zorder=1.8)
 
 
-def single_note(single: pd.DataFrame) -> str:
-    """Return what the open markers are, with the settings of those runs."""
-    row = single.iloc[0]
-    return (
-        "Open markers, with dashed lines to ten clients: one client with the settings of the authors' program for a "
-        f"single node (clipping norm {row['clip_norm']:g}, step size {row['step_size']:g}, momentum "
-        f"{row['momentum']:g})."
-    )
-
-
 def draw(table: pd.DataFrame):
     """A panel for each data set."""
     by_program = table["program"] == tables.BY_PROGRAM
@@ -53,10 +43,10 @@ def draw(table: pd.DataFrame):
     open_markers = Line2D([], [], label="one client, single-node program", marker="o", color="#444444", **SINGLE)
     return curves.finish(
         figure,
-        table,
+        others,
         "Accuracy by number of clients, $E$ = 1 (Bhaskar et al. 2025, Table 5)",
         "One client has all data; k clients have max(N / k, N / 10) of the N examples each.",
-        single_note(single) if len(single) else "",
+        "Open markers: one client with other settings (page pfl)." if len(single) else "",
         curves.gaps(others),
         further=[open_markers] if len(single) else [],
     )
