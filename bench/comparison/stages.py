@@ -127,7 +127,8 @@ def tune(plan: Plan, pool: Pool | None = None) -> Tuning:
         )
         for label, candidate in plan.candidates.items()
     }
-    sweep = _sweep(plan, TUNING, make, points, [(split, TUNING_SEEDS + split) for split in splits])
+    pairs = [(split, TUNING_SEEDS + split) for split in splits]
+    sweep = _sweep(plan, TUNING, make, points, pairs, eval_every=None, at_start=False)
     if pool is not None:
         pool.command.estimate.expect(_later(plan, task, settings))
     run_sweep(sweep, scale=request.scale, out=request.out, fresh=request.fresh, pool=pool)
@@ -274,7 +275,8 @@ def _run_wanted(
     splits = range(request.num_splits)
     every = rounds_between if num_settings and request.on_the_way else None
     pairs = [[(split, first + split) for first in first_seeds] for split in splits]
-    whole = _sweep(plan, stage, make, points, list(chain.from_iterable(pairs)), every)
+    sweep_of = partial(_sweep, plan, stage, make, eval_every=every, at_start=num_settings > 0)
+    whole = sweep_of(points, list(chain.from_iterable(pairs)))
     for split in splits:
         of_split = wanted[wanted["trial"] == split]
         part = {
@@ -282,9 +284,8 @@ def _run_wanted(
             for label, rows in points.items()
         }
         part = {label: rows for label, rows in part.items() if len(rows)}
-        sweep = _sweep(plan, stage, make, part, pairs[split], every)
         run_sweep(
-            sweep,
+            sweep_of(part, pairs[split]),
             whole=whole,
             scale=request.scale,
             out=request.out,
@@ -352,7 +353,9 @@ def _sweep(
     make: Callable[[int], Task],
     points: Mapping[str, pd.DataFrame],
     pairs: Sequence[tuple[int, int]],
-    eval_every: Callable[[int], int] | None = None,
+    *,
+    eval_every: Callable[[int], int] | None,
+    at_start: bool,
 ) -> Sweep:
     """The sweep over the points of each method, repeated for the given pairs (trial, seed)."""
     request = plan.request
@@ -375,6 +378,7 @@ def _sweep(
         delta=request.statement.delta,
         pairs=tuple(pairs),
         notes=f"tuned on {request.problem.held_out}",
+        at_start=at_start,
     )
 
 

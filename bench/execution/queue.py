@@ -44,7 +44,7 @@ class Block:
     def program(self) -> tuple:
         """The key that blocks of one compiled program have in common."""
         first = self.points[0]
-        return first.method.make, first.static, first.num_rounds, first.eval_every, self.task[0]
+        return first.method.make, first.static, first.num_rounds, first.eval_every, first.at_start, self.task[0]
 
     @property
     def run_rounds(self) -> int:

@@ -105,7 +105,7 @@ class Trainer:
             report: receives the steps.
         """
         first, points, runs, task = unit.points[0], unit.points, list(unit.runs), self._task(unit.task)
-        program = engine.Program(first.method.make, first.static, first.eval_every)
+        program = engine.Program(first.method.make, first.static, first.eval_every, first.at_start)
         messages: list[str] = []
         known, began = set(self.fitted), time.monotonic()
         try:

@@ -27,13 +27,19 @@ from bench.kernels.gradient import clip_factor
 _einsum = partial(jnp.einsum, precision="highest")
 
 
+class Scaling(NamedTuple):
+    """What the features are scaled by, or a gradient in it: s and b [feature]."""
+
+    scale: Float[Array, " feature"]
+    bias: Float[Array, " feature"]
+
+
 class Linear(NamedTuple):
-    """A linear classifier, or a gradient of one: W [class, feature], c [class], s and b [feature] or None."""
+    """A linear classifier, or a gradient of one: W [class, feature], c [class], and the scaling, if any."""
 
     kernel: Float[Array, "class feature"]
     offset: Float[Array, " class"]
-    scale: Float[Array, " feature"] | None
-    bias: Float[Array, " feature"] | None
+    scaling: Scaling | None
 
 
 class Sums(NamedTuple):
@@ -61,9 +67,9 @@ def clipped_sums(
     Returns:
         The sums, the norms before clipping, and the logits.
     """
-    kernel, offset = model.kernel, model.offset
-    if model.scale is not None:
-        kernel, offset = kernel * model.scale[None], offset + model.kernel @ model.bias
+    kernel, offset, scaling = model
+    if scaling is not None:
+        kernel, offset = kernel * scaling.scale[None], offset + kernel @ scaling.bias
     logits = jnp.einsum("jf,cf->jc", inputs, kernel) + offset[None]
     slopes = jax.nn.softmax(logits) - jax.nn.one_hot(labels, logits.shape[-1])
     norms = jnp.sqrt(_squares(model, inputs, slopes))
@@ -74,19 +80,20 @@ def clipped_sums(
 def gradient_of(model: Linear, sums: Sums) -> Linear:
     """Return the sum of clipped gradients that the sums give."""
     products, slopes = sums
-    if model.scale is None:
-        return Linear(products, slopes, None, None)
-    kernel = products * model.scale[None] + slopes[:, None] * model.bias[None]
-    scale = jnp.sum(products * model.kernel, 0)
-    return Linear(kernel, slopes, scale, _einsum("c,cf->f", slopes, model.kernel))
+    if model.scaling is None:
+        return Linear(products, slopes, None)
+    scale, bias = model.scaling
+    kernel = products * scale[None] + slopes[:, None] * bias[None]
+    scaling = Scaling(jnp.sum(products * model.kernel, 0), _einsum("c,cf->f", slopes, model.kernel))
+    return Linear(kernel, slopes, scaling)
 
 
 def _squares(model: Linear, inputs, slopes):
     """Return the squared norm of every example's gradient, [example]."""
     of_slopes = jnp.sum(jnp.square(slopes), axis=1)
-    scaled = inputs if model.scale is None else inputs * model.scale[None] + model.bias[None]
-    each = jnp.square(scaled) * of_slopes[:, None]
-    if model.scale is not None:
+    each = inputs if model.scaling is None else inputs * model.scaling.scale[None] + model.scaling.bias[None]
+    each = jnp.square(each) * of_slopes[:, None]
+    if model.scaling is not None:
         each = each + jnp.square(_einsum("jc,cf->jf", slopes, model.kernel)) * (1 + jnp.square(inputs))
     # XLA on a CPU sums along the last axis one number at a time, and a product with ones several at once.
     return of_slopes + _einsum("jf,f->j", each, jnp.ones(each.shape[1]))

@@ -194,9 +194,9 @@ def _batch(network: nn.Module, per_layer: bool, params, clip_norm):
 def _linear_batch(params, clip_norm):
     """Return the same for a ScaledLinear."""
     dense, affine = params[DENSE], params.get(AFFINE)
-    scales = (None, None) if affine is None else (affine["scale"].ravel(), affine["bias"].ravel())
+    scaling = affine and linear_network.Scaling(affine["scale"].ravel(), affine["bias"].ravel())
     # XLA on a CPU is faster with the longer axis last.
-    model = linear_network.Linear(dense["kernel"].T, dense["bias"], *scales)
+    model = linear_network.Linear(dense["kernel"].T, dense["bias"], scaling)
 
     def part(inputs, labels, weight):
         # The barrier keeps XLA on a CPU from casting them anew, one by one, wherever they are used.
@@ -206,8 +206,8 @@ def _linear_batch(params, clip_norm):
     def whole(sums):
         total = linear_network.gradient_of(model, sums)
         found = {DENSE: {"kernel": total.kernel.T, "bias": total.offset}}
-        if affine is not None:
-            found[AFFINE] = {"scale": total.scale, "bias": total.bias}
+        if total.scaling is not None:
+            found[AFFINE] = total.scaling._asdict()
         return jax.tree.map(lambda of, like: of.reshape(like.shape), found, params)
 
     return part, whole

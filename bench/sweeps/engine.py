@@ -37,11 +37,18 @@ STRIDE = 20  # rounds at a time at most on an accelerator, which asks the host w
 
 
 class Program(NamedTuple):
-    """What is fixed at compile time: the method's factory, its static arguments, rounds in a call."""
+    """What is fixed at compile time.
+
+    make: the method's factory.
+    static: its static arguments.
+    num_rounds: rounds in a call.
+    at_start: whether models are evaluated before the first round, too.
+    """
 
     make: Callable
     static: tuple[tuple[str, Any], ...]
     num_rounds: int
+    at_start: bool = True
 
     def algorithm(self, task: Task, hypers: Mapping):
         return self.make(task, **dict(self.static), **hypers)
@@ -137,12 +144,12 @@ def _trained(program: Program, rounds: Callable, task: Task, keys, hypers, state
 
 @partial(jax.jit, static_argnames="program")
 def start(task: Task, keys, hypers, *, program: Program):
-    """The state before the first round, leaves [seed, point, ...], and its metrics [seed, point]."""
+    """The state before the first round, leaves [seed, point, ...], and its metrics [seed, point] if they are wanted."""
     if task.division is None:
         state = _begun(program, task, keys, hypers)
     else:
         state = _parts(program, task, keys, hypers).start()
-    return state, evaluated(program, task, keys, hypers, state)
+    return state, evaluated(program, task, keys, hypers, state) if program.at_start else {}
 
 
 def _rounds_of(program: Program, task: Task, keys, hypers) -> Callable:
@@ -462,8 +469,8 @@ def run_chunk(
             the metrics so far.
 
     Returns:
-        name -> [seed, point, 1 + num_evals] float32; info that exists only between evaluations is NaN at
-        round 0. A point that diverges is NaN or inf in its own place alone.
+        name -> [seed, point, 1 + num_evals] float32. At round 0, info that exists only between evaluations is NaN, and
+        where models are not evaluated there, all is. A point that diverges is NaN or inf in its own place alone.
     """
     num_points = len(next(iter(hypers.values())))
     keys, padded = devices.on_all((keys, _pad(hypers, chunk)), task)

@@ -27,6 +27,7 @@ class Point(NamedTuple):
         labels: the other columns.
         num_rounds: communication rounds.
         eval_every: rounds between evaluations.
+        at_start: whether models are evaluated before the first round, too.
         asked: the columns that identify its runs, defaults and NaN for labels that it lacks included.
         computed: the columns that are computed from them, arguments and labels.
         settings: all that may change its rows, to the last digit, by which earlier versions named it.
@@ -40,6 +41,7 @@ class Point(NamedTuple):
     labels: dict[str, Any]
     num_rounds: int
     eval_every: int
+    at_start: bool = True
     asked: dict[str, Any] = {}  # noqa: RUF012
     computed: dict[str, Any] = {}  # noqa: RUF012
     settings: dict[str, Any] = {}  # noqa: RUF012
@@ -146,6 +148,7 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
                 labels=labels,
                 num_rounds=num_rounds,
                 eval_every=eval_every or num_rounds,
+                at_start=sweep.at_start,
                 asked=free_args
                 | free_labels
                 | {"algorithm": algorithm, "version": entry.method.version, "num_rounds": num_rounds}

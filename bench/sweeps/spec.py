@@ -105,6 +105,7 @@ class Sweep(NamedTuple):
         with their numbers of examples.
     pairs: the repetitions (trial, seed) one by one, in place of what seeds and trials say.
     shares: sweeps that have some of the same runs, which are copied from their results at the same scale.
+    at_start: whether models are evaluated before the first round, too; else the metrics there are NaN.
     """
 
     name: str
@@ -120,6 +121,7 @@ class Sweep(NamedTuple):
     task_labels: tuple[str, ...] = ()
     pairs: tuple[tuple[int, int], ...] | None = None
     shares: tuple[str, ...] = ()
+    at_start: bool = True
 
     def task(self, name: str, trial: int, data_files: DataFiles | None = None) -> Task:
         """Return one of the tasks, of data that may come from these files; the default as for DataFiles()."""

@@ -29,6 +29,16 @@ def test_tuning_and_test_share_neither_metric_nor_randomness(twin):
     assert set(twin.runs["seed"]) == {0, 1}
 
 
+def test_tuning_runs_are_evaluated_at_their_end_alone(twin):
+    """Where users learn alone after the rounds, an evaluation before the first takes as long as that at the end."""
+    tuned, tested = (part_files.read(twin.plan.request.folder / stage) for stage in (stages.TUNING, stages.TEST))
+    at_end = tuned["rounds"] == tuned["num_rounds"]
+    assert np.isfinite(tuned.loc[at_end, "validation_loss"]).all()
+    assert tuned.loc[~at_end, "validation_loss"].isna().all()
+    assert (tested["rounds"] == 0).any()
+    assert np.isfinite(tested["excess_risk"]).all()
+
+
 def test_every_private_run_has_spent_what_it_was_allowed_and_hardly_less(twin):
     private = twin.runs[(twin.runs["target_epsilon"] > 0) & np.isfinite(twin.runs["target_epsilon"])]
     assert len(private) == 2 * 2 * 2

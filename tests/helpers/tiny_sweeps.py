@@ -96,9 +96,20 @@ def assert_same_rows(here: pd.DataFrame, there: pd.DataFrame) -> None:
     assert not here.duplicated(KEY).any()
 
 
-def train(columns, *, seeds=(0, 1), chunk=None, make=ppsgd.ppsgd, static=STATIC, rounds=ROUNDS, trial=0, task=None):
+def train(
+    columns,
+    *,
+    seeds=(0, 1),
+    chunk=None,
+    make=ppsgd.ppsgd,
+    static=STATIC,
+    rounds=ROUNDS,
+    trial=0,
+    task=None,
+    at_start=True,
+):
     """Metrics [seed, point, evaluation] of points, straight from the engine."""
-    program = engine.Program(make, tuple(static), EVERY)
+    program = engine.Program(make, tuple(static), EVERY, at_start)
     task = TASK(trial) if task is None else task
     keys = engine.run_keys(np.full(len(seeds), trial, np.int32), np.array(seeds, np.int32))
     size = len(next(iter(columns.values())))

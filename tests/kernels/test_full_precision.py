@@ -19,7 +19,7 @@ from bench.kernels import gradient, linear, linear_network, newton, per_example
 from bench.models.linear import squared
 
 HIGHEST = (jax.lax.Precision.HIGHEST, jax.lax.Precision.HIGHEST)
-CLASSIFIER = linear_network.Linear(jnp.ones((2, 3)), jnp.ones(2), jnp.ones(3), jnp.ones(3))
+CLASSIFIER = linear_network.Linear(jnp.ones((2, 3)), jnp.ones(2), linear_network.Scaling(jnp.ones(3), jnp.ones(3)))
 X, Y, W = jnp.ones((4, 3)), jnp.ones(4), jnp.ones(3)
 
 

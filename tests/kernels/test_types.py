@@ -37,7 +37,7 @@ ROWS = Rows(jnp.zeros((2, 1), jnp.int32), jnp.ones((2, 1)), num_features=3)
 QUEUE = Queue(jnp.zeros((4, 1, 2), jnp.int32), jnp.zeros(4, jnp.int32))
 POOL = jnp.ones((5, 3)), jnp.zeros(5, jnp.int32)
 NETWORK = nn.Dense(2)
-CLASSIFIER = Linear(jnp.ones((2, 3)), jnp.ones(2), None, None)
+CLASSIFIER = Linear(jnp.ones((2, 3)), jnp.ones(2), None)
 BATCH = Batch(None, jnp.zeros((4, 1), jnp.int32), (jnp.ones((4, 1, 3)),), jnp.ones((4, 1)))
 
 

@@ -86,6 +86,13 @@ def test_a_longer_run_begins_with_the_shorter_one(whole):
         np.testing.assert_array_equal(longer[name][..., : 1 + ROUNDS // EVERY], whole[name])
 
 
+def test_models_that_are_not_evaluated_before_the_first_round_are_trained_alike(whole):
+    without = train(hypers(), at_start=False)
+    for name in COLUMNS:
+        assert np.isnan(without[name][..., 0]).all()
+        np.testing.assert_array_equal(without[name][..., 1:], whole[name][..., 1:])
+
+
 def test_a_run_depends_on_its_trial_and_seed_alone():
     """The key's bits are those of the fold, also beside other runs; every other pair has other bits."""
     pairs = [(trial, seed) for trial in range(3) for seed in range(3)]
