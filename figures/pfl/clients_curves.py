@@ -26,6 +26,15 @@ def single_node(ax: Axes, single: pd.DataFrame, others: pd.DataFrame) -> None:
         ax.vlines(alone["num_clients"], alone["low"], alone["high"], color=look["color"], alpha=0.5, zorder=1.8)
 
 
+def single_note(single: pd.DataFrame) -> str:
+    """Return with which settings one client was trained that has open markers."""
+    row = single.iloc[0]
+    return (
+        f"Open markers: one client with clipping norm {row['clip_norm']:g}, step size {row['step_size']:g}, momentum "
+        f"{row['momentum']:g}."
+    )
+
+
 def draw(table: pd.DataFrame):
     """A panel for each data set."""
     by_program = table["program"] == tables.BY_PROGRAM
@@ -46,7 +55,7 @@ def draw(table: pd.DataFrame):
         others,
         "Accuracy by number of clients, $E$ = 1 (Bhaskar et al. 2025, Table 5)",
         "One client has all data; k clients have max(N / k, N / 10) of the N examples each.",
-        "Open markers: one client with other settings (page pfl)." if len(single) else "",
+        single_note(single) if len(single) else "",
         curves.gaps(others),
         further=[open_markers] if len(single) else [],
     )
