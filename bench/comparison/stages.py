@@ -6,9 +6,11 @@ chosen. With noise, larger steps cost accuracy long before they diverge, and one
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain, product
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -87,12 +89,15 @@ def shorter(request: Request) -> list[Shorter]:
 
 
 def _later(plan: Plan, task: Task, settings: Mapping[str, Sequence[Setting]]) -> dict[tuple[str, int], list[Work]]:
-    """Return the work of the stages after the first, by (sweep, split): settings near the best ones, and the tests."""
+    """Return the work of the stages after the first that is not done, by (sweep, split): settings near the best ones,
+    and the tests."""
     request, later = plan.request, {}
     task_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(task))
     stages = {f"{TUNING}_{look}": number for look, number in enumerate(portions(request.num_settings)[1], start=1)}
     again = f"{TUNING}_{_last_look(request)}"
-    for stage, split in product([*stages, again, TEST], range(request.num_splits)):
+    names = [*stages, again, TEST]
+    done = {stage: Counter() if request.fresh else _finished_runs(request.folder / stage) for stage in names}
+    for stage, split in product(names, range(request.num_splits)):
         works = []
         for label, candidate in plan.candidates.items():
             if stage in stages and size(candidate.space) <= request.num_settings:
@@ -103,12 +108,22 @@ def _later(plan: Plan, task: Task, settings: Mapping[str, Sequence[Setting]]) ->
                 runs = (math.inf in candidate.epsilons) * min(FINALISTS, len(settings[label])) * FURTHER_SEEDS
             else:
                 runs = len(candidate.epsilons) * stages.get(stage, 1)
-            if not runs:
+            runs -= done[stage][label, split]
+            if runs <= 0:
                 continue
             units = runs * candidate.num_rounds(task, whole)
             works.append(Work((request.problem.name, label), units, guess_s(units, task_bytes), int(split == 0)))
         later[f"{request.name}/{stage}", split] = works
     return later
+
+
+def _finished_runs(folder: Path) -> Counter[tuple[str, int]]:
+    """Return the number of runs in the folder of a stage by (name in the legend, split)."""
+    runs = Counter()
+    for _, table in part_files.readable_parts(folder, []):
+        ends = at_end(table.select(["algorithm", "trial", "rounds", "num_rounds"]).to_pandas())
+        runs.update(zip(ends["algorithm"], ends["trial"], strict=True))
+    return runs
 
 
 def tune(plan: Plan, pool: Pool | None = None) -> Tuning:

@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -18,6 +19,9 @@ COMMITTED = Path(__file__).parents[2] / "results" / "audit" / "audit.csv"
 DEFAULTS = {"epsilon": 3.0, "delta": 1e-5, "rounds": 4, "runs": 20_000, "canaries": 200, "confidence": 0.999, "seed": 0}
 QUICK = {"epsilon": 3.0, "delta": 1e-5, "rounds": 2, "runs": 600, "canaries": 0, "confidence": 0.999, "seed": 0}
 QUICK |= {"power": False}
+
+
+audit_once = cache(audit)  # for tests of what is kept and what is run again, not of what is found
 
 
 @pytest.fixture
@@ -39,6 +43,7 @@ def table(tmp_path_factory):
     folder = tmp_path_factory.mktemp("audited")
     with pytest.MonkeyPatch.context() as patched:
         some_methods(patched)
+        patched.setattr(whole, "audit", audit_once)
         audited(folder)
     return folder
 
@@ -123,13 +128,13 @@ def test_audits_of_other_code_are_named(few, folder, monkeypatch):
 
 def test_an_interrupted_audit_goes_on(few, tmp_path, monkeypatch):
     few["dp_fedavg"] = few.pop("dp_fedavg")  # it comes last
-    made, begun = whole.audit, []
+    begun = []
 
     def until_the_last(name, **how):
         begun.append(name)
         if name == "dp_fedavg":
             raise KeyboardInterrupt
-        return made(name, **how)
+        return audit_once(name, **how)
 
     monkeypatch.setattr(whole, "audit", until_the_last)
     for asked in (["minibatch_sgd", "admm", "dp_fedavg"], ["dp_fedavg"]):
@@ -138,7 +143,7 @@ def test_an_interrupted_audit_goes_on(few, tmp_path, monkeypatch):
             audited(tmp_path)
         assert list(dict.fromkeys(begun)) == asked
     assert set(pd.read_csv(tmp_path / "audit.csv")["method"]) == {"minibatch_sgd", "admm"}
-    monkeypatch.setattr(whole, "audit", made)
+    monkeypatch.setattr(whole, "audit", audit_once)
     rows, said = audited(tmp_path)
     assert "minibatch_sgd" not in " ".join(said)
     assert set(rows["method"]) == set(few)
@@ -180,7 +185,7 @@ def test_an_audit_that_cannot_run_stops_no_other(few, tmp_path, monkeypatch):
     def but_the_first(name, **how):
         if name == "dp_fedavg":
             raise InputError("too few runs")
-        return audit(name, **how)
+        return audit_once(name, **how)
 
     monkeypatch.setattr(whole, "audit", but_the_first)
     with pytest.raises(
