@@ -4,10 +4,12 @@ from itertools import product
 
 import pandas as pd
 from made_up_p2p_rows import REPETITIONS, TARGETS, jitter, sweep_of
+from made_up_points import made_once
 
 from figures.p2p.published import published
 
 
+@made_once
 def movielens_runs() -> pd.DataFrame:
     """Table 1: the published errors from the warm start with Laplace noise at C = 10, more with others."""
     printed = published("p2p_table1").set_index("series")["y"]

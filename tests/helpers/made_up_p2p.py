@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from made_up_movielens import movielens_runs
 from made_up_p2p_rows import INF, REPETITIONS, TARGETS, jitter, sweep_of
+from made_up_points import made_once
 
 from figures.p2p.claims import CLAIMS
 from figures.p2p.published import published
@@ -27,6 +28,7 @@ def accuracy(algorithm: str, t: float, penalty: float) -> float:
     return end - (end - 0.66) * math.exp(-t / rate)
 
 
+@made_once
 def convergence_runs(rounds=tuple(range(31))) -> pd.DataFrame:
     """Figure 1: CD sends 15 vectors a tick, ADMM 8."""
     rows = []
@@ -58,6 +60,7 @@ def ends(figure: str) -> pd.DataFrame:
     return pd.DataFrame({"first": points.first(), "last": points.last()})
 
 
+@made_once
 def private_runs() -> pd.DataFrame:
     """Figures 2a and 2b: straight lines that end where the published ones do."""
     rows = []
@@ -116,6 +119,7 @@ BEST_MU = 0.04
 ONCE_NOISE = (("clipped", 1.0), ("clipped", 10.0), ("gaussian", 1.0))
 
 
+@made_once
 def dimension_runs(features=FEATURES) -> pd.DataFrame:
     """Figures 2c, 3 and 4: the published accuracies at the best settings, less at others."""
     lines = published("p2p_fig2c").set_index(["series", "x"])["y"]
@@ -197,6 +201,7 @@ def dimension_runs(features=FEATURES) -> pd.DataFrame:
     return runs
 
 
+@made_once
 def perturbed_runs() -> pd.DataFrame:
     """Appendix D.1: learning together gains nothing at the paper's mu, and .05 at the best."""
     rows = []
@@ -217,6 +222,7 @@ def perturbed_runs() -> pd.DataFrame:
     return sweep_of("p2p_perturbed", rows, ["task", "instances", "mu", "target_epsilon"])
 
 
+@made_once
 def input_runs(features=(2, 10, 100)) -> pd.DataFrame:
     """Figure 2c by the range of the inputs: with short inputs the noise is right, and accuracies are as published."""
     lines = published("p2p_fig2c").set_index(["series", "x"])["y"]
@@ -239,6 +245,7 @@ def input_runs(features=(2, 10, 100)) -> pd.DataFrame:
     return sweep_of("p2p_inputs", rows, ["input_range", "instances", "mu", "num_updates", "target_epsilon"])
 
 
+@made_once
 def agent_runs(numbers=(25, 100, 400)) -> pd.DataFrame:
     """Descent by the number of agents: the gap to the end falls by the same factor at each update per agent."""
     rows = [

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
-from made_up_points import points_of
+from made_up_points import made_once, points_of
 
 from bench.papers.pfl_cells import SINGLE_NODE
 from figures.pfl.common import CELL, DATASETS, MODELS, TABLES
@@ -116,16 +116,19 @@ def runs_of(sweep: str, cells: dict[tuple, float], repetitions: int = REPETITION
     )
 
 
+@made_once
 def splits_runs(cells: Callable = as_claimed, **how) -> pd.DataFrame:
     """Runs of pfl_splits."""
     return runs_of("pfl_splits", {key: value for name in SPLITS for key, value in cells(name).items()}, **how)
 
 
+@made_once
 def clients_runs(cells: Callable = as_claimed, **how) -> pd.DataFrame:
     """Runs of pfl_clients."""
     return runs_of("pfl_clients", {key: value for name in CLIENTS for key, value in cells(name).items()}, **how)
 
 
+@made_once
 def epsilon_runs(**how) -> pd.DataFrame:
     """Runs of pfl_epsilon: accuracy rises with epsilon, of SN+Lin from higher up."""
     cells = {
@@ -137,6 +140,7 @@ def epsilon_runs(**how) -> pd.DataFrame:
     return runs_of("pfl_epsilon", cells, **how)
 
 
+@made_once
 def normalisation_runs(**how) -> pd.DataFrame:
     """Runs of pfl_normalisation: the published accuracies of the networks on pixels."""
     cells = {key: value for key, value in paper("pfl_table2").items() if key[-1].startswith("CNN")}
@@ -144,6 +148,7 @@ def normalisation_runs(**how) -> pd.DataFrame:
     return runs.assign(task=runs["task"] + "_as_fashion_mnist")
 
 
+@made_once
 def one_client_runs(**how) -> pd.DataFrame:
     """Runs of pfl_one_client: the published accuracy at batches of 512, less by the distance from there, and 0.1 less
     with the settings of the program for a single node."""
@@ -158,6 +163,7 @@ def one_client_runs(**how) -> pd.DataFrame:
     return pd.concat([federated, single[single["batch_size"] < 512]], ignore_index=True)
 
 
+@made_once
 def small_epsilon_runs(**how) -> pd.DataFrame:
     """Runs of pfl_small_epsilon: 0.1 above the published accuracy at epsilon 2, on it at 1.5, below it at 1.2, where
     it is above it with larger batches and further below with shorter steps."""
@@ -174,6 +180,7 @@ def small_epsilon_runs(**how) -> pd.DataFrame:
     return pd.concat(several, ignore_index=True)
 
 
+@made_once
 def alone_runs(**how) -> pd.DataFrame:
     """Runs of pfl_alone: 0.7 with every model, 0.8 with SN+Lin."""
     cells = {
@@ -182,6 +189,7 @@ def alone_runs(**how) -> pd.DataFrame:
     return runs_of("pfl_alone", cells, **how).assign(data_share=0.1)
 
 
+@made_once
 def averaging_runs(**how) -> pd.DataFrame:
     """Runs of pfl_averaging: clients learn in either split, their average only where they average every epoch."""
     cells = {("MNIST", math.inf, E, 10, 20, model): 0.9 if E == 1 else 0.1 for E in (1, 20) for model in MODELS}

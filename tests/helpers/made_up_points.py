@@ -1,4 +1,7 @@
-"""The ids of made-up points."""
+"""What made-up runs have in common: the ids of their points, and that a table which many tests use is made once."""
+
+from collections.abc import Callable
+from functools import cache, wraps
 
 import pandas as pd
 
@@ -6,3 +9,14 @@ import pandas as pd
 def points_of(settings: pd.DataFrame) -> list[str]:
     """Return the id of every row's point: its settings."""
     return ["/".join(map(str, row)) for row in settings.itertuples(index=False)]
+
+
+def made_once(make: Callable[..., pd.DataFrame]) -> Callable[..., pd.DataFrame]:
+    """Let calls without arguments share one table, of which each gets a copy."""
+    made = cache(make)
+
+    @wraps(make)
+    def copied(*args, **how) -> pd.DataFrame:
+        return make(*args, **how) if args or how else made().copy()
+
+    return copied

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 import pandas as pd
-from made_up_points import points_of
+from made_up_points import made_once, points_of
 
 from bench.store import store
 from figures import claims
@@ -56,6 +56,7 @@ def risk(delta: float, a: float, sigma: float, rounds: int, seed: int) -> float:
     return (1 + 0.1 * seed) * (1 + 0.01 * seed * min(a, 4)) * math.exp(-rounds / RATES[a]) + floor
 
 
+@made_once
 def synthetic_runs(
     value: Callable = risk,
     *,
@@ -101,6 +102,7 @@ def accuracy(a: float, sigma: float, seed: int) -> float:
     return best - worn * sigma**0.9 + 0.002 * (seed - 1)
 
 
+@made_once
 def digit_runs(
     value: Callable = accuracy,
     *,

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 
 import pandas as pd
-from made_up_points import points_of
+from made_up_points import made_once, points_of
 
 EPSILONS = (0.75, 3.0, 18.0)
 ONE_PASS, LOCALIZED, MULTI_PASS = "One-pass MB-SGD", "Localized MB-SGD", "Multi-pass MB-SGD"
@@ -37,6 +37,7 @@ def error(algorithm: str, num_sampled: int, epsilon: float, trial: int, rounds: 
     return best + worse + noise + 0.001 * trial + (0.01 if num_sampled == 18 else 0)
 
 
+@made_once
 def odd_even_runs(value: Callable = error, trials: int = 3) -> pd.DataFrame:
     """Runs of isrl_odd_even; the setting with step size 1 has the lower loss and the error asked for."""
     rows = []
@@ -83,6 +84,7 @@ def alike(algorithm: str, epsilon: float, trial: int) -> float:
     return 0.13 + 0.001 * ((trial + len(algorithm)) % 3 - 1) + (0 if math.isinf(epsilon) else 0.01 / epsilon)
 
 
+@made_once
 def nonsmooth_runs(value: Callable = alike, trials: int = 3) -> pd.DataFrame:
     """Runs of isrl_nonsmooth."""
     rows = []
@@ -133,11 +135,13 @@ def risk(algorithm: str, n: int, epsilon: float, rounds: int, trial: int) -> flo
     return (floor + 20 / rounds**speed + noise) * (1 + 0.05 * trial) / n
 
 
+@made_once
 def rounds_runs(value: Callable = risk, trials: int = 3) -> pd.DataFrame:
     """Runs of isrl_rounds."""
     return _quadratic_runs(value, trials, "isrl_rounds", (128, 512), (0.5,)).drop(columns="spread")
 
 
+@made_once
 def heterogeneous_runs(value: Callable, trials: int = 3) -> pd.DataFrame:
     """Runs of isrl_heterogeneity: `value` as `risk`, with the distance in place of the number of records."""
     return _quadratic_runs(
