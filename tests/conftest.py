@@ -16,7 +16,7 @@ os.environ["TFDS_DATA_DIR"] = os.path.join(_FOLDER.name, "tfds")
 os.environ["BENCH_SOURCE"] = "none"
 os.environ.pop("BENCH_DATA", None)
 
-from compiling import compile_quickly  # noqa: E402
+from compiling import compile_quickly, share_contexts  # noqa: E402
 
 compile_quickly()  # before anything imports jax
 
@@ -24,6 +24,8 @@ import hypothesis  # noqa: E402
 import jax  # noqa: E402
 import jaxtyping  # noqa: E402
 import pytest  # noqa: E402
+
+share_contexts()
 
 # Before anything imports bench: every call of a kernel checks the shapes and dtypes that its annotations state.
 jaxtyping.install_import_hook("bench.kernels", "runtime_types.check")

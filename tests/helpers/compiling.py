@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import os
+from itertools import count
 
 # Of XLA. Loops are emitted in the older way, which takes half as long to compile, and small programs are not cut up.
 # Later versions of jaxlib end the process on the first of these flags.
@@ -19,3 +20,21 @@ def compile_quickly() -> None:
     os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "true"
     if importlib.metadata.version("jaxlib").startswith(WITH_FLAGS):
         os.environ["XLA_FLAGS"] = QUICK
+
+
+def share_contexts(uses: int = 200) -> None:
+    """Let so many programs be lowered in one MLIR context after another: making one takes 2 ms of every small program.
+
+    A context keeps all types and constants that were used in it, so it is given up after these uses.
+    """
+    from jax._src.interpreters import mlir
+
+    make, number, context = mlir.make_ir_context, count(), None
+
+    def shared():
+        nonlocal context
+        if next(number) % uses == 0:
+            context = make()
+        return context
+
+    mlir.make_ir_context = shared
