@@ -141,7 +141,6 @@ def rounds_runs(value: Callable = risk, trials: int = 3) -> pd.DataFrame:
     return _quadratic_runs(value, trials, "isrl_rounds", (128, 512), (0.5,)).drop(columns="spread")
 
 
-@made_once
 def heterogeneous_runs(value: Callable, trials: int = 3) -> pd.DataFrame:
     """Runs of isrl_heterogeneity: `value` as `risk`, with the distance in place of the number of records."""
     return _quadratic_runs(
