@@ -16,7 +16,7 @@ os.environ["TFDS_DATA_DIR"] = os.path.join(_FOLDER.name, "tfds")
 os.environ["BENCH_SOURCE"] = "none"
 os.environ.pop("BENCH_DATA", None)
 
-from compiling import compile_quickly, share_contexts  # noqa: E402
+from compiling import compile_quickly, share_contexts, stage_without_programs  # noqa: E402
 
 compile_quickly()  # before anything imports jax
 
@@ -26,6 +26,7 @@ import jaxtyping  # noqa: E402
 import pytest  # noqa: E402
 
 share_contexts()
+stage_without_programs()
 
 # Before anything imports bench: every call of a kernel checks the shapes and dtypes that its annotations state.
 jaxtyping.install_import_hook("bench.kernels", "runtime_types.check")
@@ -67,7 +68,7 @@ def in_share(nodeid: str, share: tuple[int, int]) -> bool:
 
 def pytest_collection_modifyitems(config, items):
     share = share_of(config)
-    skip = pytest.mark.skip(reason="takes more than ten seconds: give --slow")
+    skip = pytest.mark.skip(reason="takes long, or is a further case: give --slow")
     for item in items:
         if "slow" in item.keywords and not in_share(item.nodeid, share):
             item.add_marker(skip)

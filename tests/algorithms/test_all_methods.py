@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from tiny_sweeps import walk
-from toy_problems import TOYS, Toy, least_squares, toy_of
+from toy_problems import TOYS, VARIANTS, Toy, least_squares, toy_of
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Algorithm, Method, Scalar, State
@@ -76,9 +76,9 @@ def same(one, other) -> bool:
     return all(jax.tree.leaves(jax.tree.map(np.array_equal, one, other)))
 
 
-@pytest.fixture(params=ALGORITHMS)
-def name(request) -> str:
-    return request.param
+each_method = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in VARIANTS else []) for name in ALGORITHMS]
+)
 
 
 # ---- Optimum, compilation, seed ----
@@ -90,6 +90,7 @@ def test_a_method_without_a_toy_problem_is_told_what_to_add():
     assert set(TOYS) <= set(ALGORITHMS)
 
 
+@each_method
 def test_without_noise_it_reaches_the_optimum(name):
     toy = toy_of(name)
     last = jax.tree.map(lambda leaf: leaf[-1], trajectory(ALGORITHMS[name], toy))
@@ -106,11 +107,13 @@ def compiled_by_other_values(method: Method, toy: Toy) -> int:
     return len(compilations)
 
 
+@each_method
 def test_other_values_do_not_compile_again(name):
     assert others(ALGORITHMS[name], toy_of(name))
     assert compiled_by_other_values(ALGORITHMS[name], toy_of(name)) == 0
 
 
+@each_method
 def test_the_seed_decides_the_run(name):
     method, toy = ALGORITHMS[name], toy_of(name)
     first = trajectory(method, toy, **private(method))
@@ -124,6 +127,7 @@ def lowered(method: Method, toy: Toy) -> str:
     return jax.jit(lambda *args: _trajectory.__wrapped__(*args, **static)).lower(*args).as_text()
 
 
+@each_method
 def test_nothing_random_is_in_the_program(name):
     method, toy = ALGORITHMS[name], toy_of(name)
     assert lowered(method, toy) == lowered(method, toy)
@@ -267,6 +271,7 @@ def clipping_half_as_much(one: Subject) -> Subject:
     return one._replace(args=one.args | {bound: 2 * one.args[bound]} | relative)
 
 
+@pytest.mark.parametrize("name", ALGORITHMS)
 def test_one_unit_moves_what_is_released_as_far_as_declared_and_no_further(name):
     one = audited(name)
     proven = [r for r in one.readings().values() if r.sound and r.privacy_unit in FAMILIES[one.family].units]

@@ -34,7 +34,10 @@ def test_every_mistake_is_refuted_by_the_default_options(mistake):
     assert ("scale" in by) == (mistake in SCALES)
 
 
-@pytest.mark.parametrize("mistake", ["private divisor", "divided by the count", "leaves", "noise of period 4"])
+LONG = [pytest.param(mistake, marks=pytest.mark.slow) for mistake in ("divided by the count", "noise of period 4")]
+
+
+@pytest.mark.parametrize("mistake", ["private divisor", "leaves", *LONG])
 def test_those_that_used_to_be_missed_are_refuted_on_the_second_task(mistake):
     found = audited(mistake, family="layers", rounds=8, runs=6000, canaries=0)
     assert found.refuted, text_of(found)

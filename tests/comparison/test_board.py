@@ -64,6 +64,7 @@ def test_a_method_is_run_alone_and_stands_in_the_boards_table(joined, out):
     np.testing.assert_array_equal(both["excess_risk"], both["excess_risk_again"])
 
 
+@pytest.mark.slow
 def test_a_built_in_method_under_another_name_gains_nothing(joined):
     """The settings are the same, and so is all randomness: what differs is rounding in chunks of another size."""
     table = joined.set_index(["algorithm", "target_epsilon"])["excess_risk"]
@@ -174,6 +175,7 @@ def test_what_every_method_got_is_written_down(out):
     assert protocol == protocols.Protocol("tiny", [1.0, 4.0], 2, 8, 5, 1e-4, "add-or-remove one", "user", 2)
 
 
+@pytest.mark.slow
 def test_methods_are_run_beside_those_that_the_board_has(tmp_path, monkeypatch):
     monkeypatch.setitem(boards.ROUNDS, "tiny", 5)
     few = {"epsilons": [1.0], "seeds": 1, "num_settings": 1, "workers": 1, "out": tmp_path}
@@ -363,6 +365,7 @@ def test_the_installed_board_is_taken_where_the_results_have_no_such_task(instal
     assert boards.described(out / "board", "tiny") == f"{out / 'board' / 'tiny'}"
 
 
+@pytest.mark.slow
 def test_the_installed_board_gives_the_same_table(installed, joined, tmp_path):
     method = renamed(ALGORITHMS["ppsgd"])
     found = compare(method, task="tiny", board="board", out=tmp_path, fixed=FIXED, workers=1, name="mine")

@@ -73,6 +73,7 @@ def test_what_is_released_and_what_it_costs_are_those_of_the_method():
     assert more.cost_of_round(task, **args, **{FACTOR: 50.0}) == method.cost_of_round(task, **args)
 
 
+@pytest.mark.slow
 def test_with_the_users_that_exist_it_is_the_comparison(found, tmp_path):
     usual = compared(baselines=[METHOD], out=tmp_path, **SMALL | {"epsilons": [1.0]}).runs
     means = usual.groupby(["algorithm", "target_epsilon"])["excess_risk"].mean()

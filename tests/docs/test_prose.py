@@ -66,6 +66,7 @@ def test_a_number_that_cannot_be_computed_is_named(words, said, folder):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 def test_a_number_that_changes_makes_its_page_outdated(tmp_path):
     laptop, here = ROOT / "results" / "laptop", tmp_path / "laptop"
     here.mkdir()

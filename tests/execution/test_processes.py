@@ -78,6 +78,7 @@ def test_a_killed_worker_costs_its_unit_alone(tmp_path, undisturbed, two, monkey
     assert "a worker died: retrying: Walk on synthetic" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_what_kills_two_workers_is_named_and_the_rest_is_done(tmp_path, undisturbed, two, monkeypatch):
     original = processes.Worker.converse
 
@@ -181,7 +182,9 @@ class Kept:
         self.command, self.devices = pool.command, pool.devices
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, *(pytest.param(one, marks=pytest.mark.slow) for one in (signal.SIGINT, signal.SIGTERM))]
+)
 def test_no_worker_outlives_its_driver(tmp_path, number):
     """Killed while both workers train, in the middle of a compiled loop."""
     environment = os.environ | {"PYTHONPATH": "tests/helpers:."}

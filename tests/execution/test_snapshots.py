@@ -222,6 +222,7 @@ run_sweep(private_sgd(), scale="smoke", out=Path(sys.argv[1]))
 AFTER = 2 * EVERY + 1  # rounds, between two evaluations
 
 
+@pytest.mark.slow
 def test_a_command_that_was_killed_goes_on_within_its_runs(tmp_path):
     def command(out: str, how: str) -> subprocess.CompletedProcess:
         paths = os.pathsep.join(map(str, [ROOT, ROOT / "tests" / "helpers"]))

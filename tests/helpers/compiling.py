@@ -38,3 +38,15 @@ def share_contexts(uses: int = 200) -> None:
         return context
 
     mlir.make_ir_context = shared
+
+
+def stage_without_programs() -> None:
+    """Let `jnp.asarray` of numbers and of NumPy arrays copy them without a program.
+
+    Some versions of JAX compile the identity for every shape, which is a sixth of the programs of all tests.
+    """
+    import jax
+    from jax._src.lax import lax
+
+    if hasattr(lax, "stage_p"):
+        lax.stage_p.def_impl(lambda x: x if isinstance(x, jax.Array) else jax.device_put(x, may_alias=False))

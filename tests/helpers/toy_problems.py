@@ -174,6 +174,9 @@ PEERS = {"mu": MU}
 USERS = {"num_sampled": CLIENTS, "sampler": "all", "batch_size": EXAMPLES, "clip_norm": np.inf, "noise_multiplier": 0.0}
 SILOS = {"num_sampled": CLIENTS, "sampler": "all", "clip_norm": np.inf, "noise_multiplier": 0.0}
 
+# Methods that share a program with another one, which is tried by default: `--slow` tries these as well.
+VARIANTS = {"dpsgd_fedadamw", "dpsgd_fedopt", "dpsgd_fedprox", "dpsgd_mrmtl", "dpsgd_scaffold"}
+
 AT_ONCE = {  # of networks: all examples that a client has in every step, so samples at rate 1
     "total_epochs": 100,
     "num_epochs": 1.0,

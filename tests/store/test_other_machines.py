@@ -100,7 +100,7 @@ def test_their_ids_are_recognised_where_their_data_are_generated(name):
     assert verify(SWEEPS[name]("laptop"), RESULTS / name) == []
 
 
-@pytest.mark.parametrize("factor", ELSEWHERE)
+@pytest.mark.parametrize("factor", [pytest.param(ELSEWHERE[0], marks=pytest.mark.slow), ELSEWHERE[1]])
 @pytest.mark.parametrize("name", COMMITTED)
 def test_another_machine_s_last_digits_are_the_same_runs(name, factor):
     sweep = SWEEPS[name]("laptop")

@@ -92,6 +92,7 @@ def test_what_is_within_chance_or_next_to_nothing_is_not_named():
         assert not convergence.growth(rows, metric="score", best="max")["still_improving"].any()
 
 
+@pytest.mark.slow
 def test_a_comparison_keeps_every_evaluation_of_the_tested_runs_and_one_of_those_tried(twin):
     tested = twin.evaluations
     assert tested.groupby(convergence.RUN).size().eq(5 + 1).all()  # five rounds and the start
