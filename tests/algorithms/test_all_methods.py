@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from slow_cases import cases
 from tiny_sweeps import walk
 from toy_problems import TOYS, VARIANTS, Toy, least_squares, toy_of
 
@@ -76,9 +77,7 @@ def same(one, other) -> bool:
     return all(jax.tree.leaves(jax.tree.map(np.array_equal, one, other)))
 
 
-each_method = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in VARIANTS else []) for name in ALGORITHMS]
-)
+each_method = pytest.mark.parametrize("name", cases(ALGORITHMS, slow=VARIANTS))
 
 
 # ---- Optimum, compilation, seed ----

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from slow_cases import cases
 from tiny_peers import squared_peers, with_budget
 from toy_problems import CLIENTS, EXAMPLES, FEATURES, VARIANTS, least_squares, toy_of
 
@@ -93,9 +94,7 @@ def used(name: str, task, rounds: int, **changes) -> np.ndarray:
     return np.asarray(_used(task, {}, jax.random.key(3), make=method.make, static=static, rounds=rounds))
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in VARIANTS else []) for name in ALGORITHMS]
-)
+@pytest.mark.parametrize("name", cases(ALGORITHMS, slow=VARIANTS))
 def test_every_method_says_what_a_round_costs_and_uses_so_many_examples(name):
     task, said = toy_of(name).task(), cost_of(name)
     counts = used(name, task, toy_of(name).rounds if name == "localized" else 4)

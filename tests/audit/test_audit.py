@@ -4,6 +4,7 @@ import math
 import sys
 
 import pytest
+from slow_cases import cases
 
 from bench import Algorithm, Method, Scalar, State
 from bench.algorithms import ALGORITHMS
@@ -54,9 +55,7 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in ALGORITHMS]
-)
+@pytest.mark.parametrize("name", cases(ALGORITHMS, slow=LONG))
 def test_no_built_in_method_declares_less_than_is_measured_and_half_of_its_noise_would_be_seen(name):
     found = audit(name, **QUICK)
     if name in NOT_PRIVATE:

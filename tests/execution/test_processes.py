@@ -11,6 +11,7 @@ import time
 import jax
 import psutil
 import pytest
+from slow_cases import cases
 from tiny_sweeps import COLUMNS, KEY, ROOT, assert_same_rows, run, table, walks
 
 from bench.errors import InputError
@@ -182,9 +183,10 @@ class Kept:
         self.command, self.devices = pool.command, pool.devices
 
 
-@pytest.mark.parametrize(
-    "number", [signal.SIGKILL, *(pytest.param(one, marks=pytest.mark.slow) for one in (signal.SIGINT, signal.SIGTERM))]
-)
+SIGNALS = [signal.SIGKILL, signal.SIGINT, signal.SIGTERM]
+
+
+@pytest.mark.parametrize("number", cases(SIGNALS, slow=SIGNALS[1:]))
 def test_no_worker_outlives_its_driver(tmp_path, number):
     """Killed while both workers train, in the middle of a compiled loop."""
     environment = os.environ | {"PYTHONPATH": "tests/helpers:."}

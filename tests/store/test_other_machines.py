@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from slow_cases import cases
 from stand_in_tasks import stand_in
 from tiny_sweeps import ROOT, TASK, WALK, private_sgd, resolved, run, sweep_of, table, walks
 
@@ -74,9 +75,7 @@ def unrecognised(sweep: Sweep, folder: Path, factor: float = 1.0) -> list[str]:
     return found + [f"{name}: no such entry" for name in others["algorithm"].unique()]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LARGE else []) for name in COMMITTED]
-)
+@pytest.mark.parametrize("name", cases(COMMITTED, slow=LARGE))
 def test_the_committed_results_are_those_of_their_sweeps(name):
     """Else the next run at this scale would set them aside."""
     sweep = SWEEPS[name]("laptop")
@@ -100,7 +99,7 @@ def test_their_ids_are_recognised_where_their_data_are_generated(name):
     assert verify(SWEEPS[name]("laptop"), RESULTS / name) == []
 
 
-@pytest.mark.parametrize("factor", [pytest.param(ELSEWHERE[0], marks=pytest.mark.slow), ELSEWHERE[1]])
+@pytest.mark.parametrize("factor", cases(ELSEWHERE, slow=ELSEWHERE[:1]))
 @pytest.mark.parametrize("name", COMMITTED)
 def test_another_machine_s_last_digits_are_the_same_runs(name, factor):
     sweep = SWEEPS[name]("laptop")

@@ -10,6 +10,7 @@ from functools import cache
 import jax
 import jax.numpy as jnp
 import pytest
+from slow_cases import cases
 from stand_in_tasks import stand_in
 from toy_problems import toy_of
 
@@ -114,9 +115,7 @@ def done() -> set:
     return set()
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name not in FAST else []) for name in SWEEPS]
-)
+@pytest.mark.parametrize("name", cases(SWEEPS, slow={*SWEEPS} - {*FAST}))
 def test_every_sweep_lowers(name, monkeypatch):
     makers, tasks = SWEEPS[name]("smoke").tasks, {}
     for task_name, make, static in sorted(programs(name), key=repr):

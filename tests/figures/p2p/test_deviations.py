@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from made_up_p2p import MAKE
 from made_up_runs import at, changed, judge
+from slow_cases import cases
 
 from figures import claims
 from figures.p2p import common, deviations
@@ -104,9 +105,7 @@ def only(sweep: str, *algorithms: str) -> pd.DataFrame:
     return runs[runs["algorithm"].isin(algorithms)].dropna(axis="columns", how="all")
 
 
-@pytest.mark.parametrize(
-    "sweep", [pytest.param(name, marks=[pytest.mark.slow] if name == "p2p_dimensions" else []) for name in MAKE]
-)
+@pytest.mark.parametrize("sweep", cases(MAKE, slow={"p2p_dimensions"}))
 def test_every_part_of_the_algorithms_has_its_verdicts_and_deviations(sweep):
     names = set(RUNS[sweep]["algorithm"])
     for chosen in [chosen for name in names for chosen in ({name}, names - {name}) if chosen]:

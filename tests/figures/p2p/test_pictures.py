@@ -9,6 +9,7 @@ import pytest
 from made_up_p2p import MAKE
 from made_up_runs import at, changed
 from reading import text_of
+from slow_cases import cases
 
 from bench.analysis.saving import save_picture
 from bench.errors import InputError
@@ -24,9 +25,7 @@ def runs_of(name: str) -> pd.DataFrame:
     return RUNS[FIGURES[name].sweeps[0]]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in NAMES]
-)
+@pytest.mark.parametrize("name", cases(NAMES, slow=SLOW))
 def test_every_part_of_the_algorithms_is_drawn_or_says_what_is_missing(name, no_layout):
     runs, figure = runs_of(name), FIGURES[name]
     there = list(runs["algorithm"].unique())

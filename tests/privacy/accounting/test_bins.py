@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.fft
 from scipy.special import ndtr
+from slow_cases import cases
 
 from bench.errors import InputError
 from bench.privacy.accounting import bins, epsilon, noise_multiplier
@@ -180,7 +181,7 @@ def test_calibrated_noise_is_the_least_that_suffices(target, num_bins, rounds):
     assert spent(sigma, num_bins, rounds) <= target < spent(0.998 * sigma, num_bins, rounds)
 
 
-@pytest.mark.parametrize("sigma", [1e-200, 1e-149, 1e-3, 0.05, pytest.param(1e4, marks=pytest.mark.slow), 1e6])
+@pytest.mark.parametrize("sigma", cases([1e-200, 1e-149, 1e-3, 0.05, 1e4, 1e6], slow={1e4}))
 @pytest.mark.parametrize("delta", [1e-12, 1e-5])
 def test_hardly_any_noise_and_very_much(sigma, delta):
     found = spent(sigma, 10, 20, delta)

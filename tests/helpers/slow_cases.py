@@ -1,0 +1,11 @@
+"""Cases of parametrized tests of which some are run with `--slow` alone."""
+
+from collections.abc import Container, Iterable
+from typing import Any
+
+import pytest
+
+
+def cases(values: Iterable[Any], slow: Container[Any]) -> list[Any]:
+    """The values of a test's parameter, of which those in `slow` are marked."""
+    return [pytest.param(value, marks=pytest.mark.slow) if value in slow else value for value in values]
