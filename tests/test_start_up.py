@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from slow_cases import cases
 
 ROOT = Path(__file__).parent.parent
 HEAVY = {"jax", "flax", "optax", "tensorflow", "matplotlib", "pandas", "pyarrow", "scipy.stats", "scipy.special"}
@@ -62,7 +63,7 @@ def test_all_public_names_are_there():
         _ = bench.nosuch  # pyright: ignore[reportAttributeAccessIssue]
 
 
-@pytest.mark.parametrize("module", ["bench.privacy.events", "bench.parts"])
+@pytest.mark.parametrize("module", cases(["bench.privacy.events", "bench.parts"], slow={"bench.parts"}))
 def test_an_import_leaves_the_packages_of_others_as_they_are(module):
     """Their modules are what Python's own import made of their files."""
     code = f"""

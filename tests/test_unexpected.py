@@ -65,7 +65,7 @@ def test_bad_input_that_comes_from_an_error_in_a_users_code_shows_its_traceback_
     assert lines[-2:] == ["ValueError: inside", "error: mine fails"]
 
 
-@pytest.mark.parametrize("words", [["--version"], ["status", "ppsgd_theory"]])
+@pytest.mark.parametrize("words", [["--version"], pytest.param(["status", "ppsgd_theory"], marks=pytest.mark.slow)])
 def test_a_full_disk_behind_standard_output_is_one_line(words, tmp_path):
     with open("/dev/full", "w") as full:
         done = subprocess.run(

@@ -45,7 +45,10 @@ def edges_of(task, played, num_ticks=1):
     return edges
 
 
-@pytest.mark.parametrize(("penalty", "num_steps", "num_ticks"), [(0.3, 10, 1), (0.02, 10, 1), (1.0, 3, 4)])
+@pytest.mark.parametrize(
+    ("penalty", "num_steps", "num_ticks"),
+    [pytest.param(0.3, 10, 1, marks=pytest.mark.slow), (0.02, 10, 1), (1.0, 3, 4)],
+)
 def test_every_tick_is_that_of_the_plain_implementation(penalty, num_steps, num_ticks):
     """Models are all that is compared: whatever was wrong in copies, Z or multipliers would reach them."""
     task, one, rounds = logistic_peers(), listed(logistic_peers()), 40 // num_ticks

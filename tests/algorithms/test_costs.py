@@ -104,17 +104,37 @@ def test_every_method_says_what_a_round_costs_and_uses_so_many_examples(name):
 
 
 RANDOM = [
-    ("dp_fedavg", UNEQUAL, {"sampler": "fixed", "num_sampled": 2, "batch_size": 3, "num_steps": 3}),
+    pytest.param(
+        "dp_fedavg",
+        UNEQUAL,
+        {"sampler": "fixed", "num_sampled": 2, "batch_size": 3, "num_steps": 3},
+        marks=pytest.mark.slow,
+    ),
     ("dp_fedavg", UNEQUAL, {"sampler": "poisson", "num_sampled": 2, "batch_size": 3}),
     ("ppsgd", UNEQUAL, {"sampler": "cyclic", "num_sampled": 2, "batch_size": 3}),
-    ("ditto", UNEQUAL, {"sampler": "fixed", "num_sampled": 2, "batch_size": 2}),
-    ("ppsgd", None, {"sampler": "queue", "num_sampled": 2, "batch_size": 2, "num_epochs": 200}),
-    ("dp_scaffold", None, {"sampler": "fixed", "num_sampled": 2, "batch_size": 2, "num_steps": 3}),
+    pytest.param("ditto", UNEQUAL, {"sampler": "fixed", "num_sampled": 2, "batch_size": 2}, marks=pytest.mark.slow),
+    pytest.param(
+        "ppsgd",
+        None,
+        {"sampler": "queue", "num_sampled": 2, "batch_size": 2, "num_epochs": 200},
+        marks=pytest.mark.slow,
+    ),
+    pytest.param(
+        "dp_scaffold",
+        None,
+        {"sampler": "fixed", "num_sampled": 2, "batch_size": 2, "num_steps": 3},
+        marks=pytest.mark.slow,
+    ),
     ("dp_scaffold", None, {"sampler": "poisson", "num_sampled": 2, "batch_size": 2, "num_steps": 3}),
     ("mr_mtl", UNEQUAL, {"sampler": "poisson", "batch_size": 2}),
-    ("mr_mtl", UNEQUAL, {"sampler": "shuffled", "batch_size": 2}),
+    pytest.param("mr_mtl", UNEQUAL, {"sampler": "shuffled", "batch_size": 2}, marks=pytest.mark.slow),
     ("dpsgd_fedavg", None, {"batch_size": 2, "num_epochs": 4.0}),
-    ("minibatch_sgd", None, {"sampler": "fixed", "batch_size": 2, "num_sampled": 3, "phase_rounds": 200}),
+    pytest.param(
+        "minibatch_sgd",
+        None,
+        {"sampler": "fixed", "batch_size": 2, "num_sampled": 3, "phase_rounds": 200},
+        marks=pytest.mark.slow,
+    ),
     ("minibatch_sgd", None, {"sampler": "poisson", "batch_size": 2, "num_sampled": 3, "phase_rounds": 200}),
     ("coordinate_descent", PEERS, {"num_ticks": 4, "num_awake": 3}),
     pytest.param("admm", PEERS, {"num_ticks": 3}, marks=pytest.mark.slow),

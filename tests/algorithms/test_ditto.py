@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from slow_cases import cases
 from tiny_comparison import TASK
 from tiny_tags import tiny
 from toy_problems import least_squares
@@ -38,7 +39,7 @@ def same(one, other, rtol=1e-5, atol=1e-6):
 
 
 @jax.numpy_rank_promotion("allow")  # a method from outside need not keep the suite's rule
-@pytest.mark.parametrize("sampler", ["poisson", "fixed"])
+@pytest.mark.parametrize("sampler", cases(["poisson", "fixed"], slow={"fixed"}))
 def test_ditto_gives_the_numbers_of_the_example(sampler):
     task, args = TASK(0), SHARED | DITTO | {"sampler": sampler}
     ours, example = (m.make(task, **args) for m in (ALGORITHMS["ditto"], load_method(str(EXAMPLES / "ditto.py"))[1]))
@@ -70,10 +71,13 @@ def test_the_common_model_of_ditto_is_that_of_global_private_sgd():
 @pytest.mark.parametrize(
     "chosen",
     [
-        {"sampler": "poisson"},
+        pytest.param({"sampler": "poisson"}, marks=pytest.mark.slow),
         {"sampler": "poisson", "clipping": "adaptive", "quantile": 0.3},
         {"sampler": "cyclic", "num_sampled": 3, "noise": "banded_sqrt"},
-        {"sampler": "cyclic", "num_sampled": 3, "noise": "tree", "planned_rounds": 4, "clipping": "fixed"},
+        pytest.param(
+            {"sampler": "cyclic", "num_sampled": 3, "noise": "tree", "planned_rounds": 4, "clipping": "fixed"},
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_every_noise_and_clipping_of_ditto_is_that_of_global_private_sgd_to_the_bit(chosen):
@@ -86,7 +90,7 @@ def test_every_noise_and_clipping_of_ditto_is_that_of_global_private_sgd_to_the_
 @pytest.mark.parametrize(
     "chosen",
     [
-        {"sampler": "fixed"},
+        pytest.param({"sampler": "fixed"}, marks=pytest.mark.slow),
         {"sampler": "poisson", "clipping": "adaptive", "quantile": 0.3},
         {"sampler": "cyclic", "num_sampled": 3, "noise": "banded_sqrt"},
     ],
@@ -116,6 +120,7 @@ def test_own_models_of_ditto_without_pull_and_step_of_the_common_one_are_learned
     same(ditto.params(run(ditto)).theta, alone.params(run(alone)).theta)
 
 
+@pytest.mark.slow
 @jax.numpy_rank_promotion("allow")
 def test_fine_tuning_with_one_local_step_gives_the_numbers_of_the_example():
     task = least_squares()
@@ -127,6 +132,7 @@ def test_fine_tuning_with_one_local_step_gives_the_numbers_of_the_example():
     same(ours.params(here), example.params(there))
 
 
+@pytest.mark.slow
 def test_own_steps_in_the_span_of_sparse_examples_are_rounds_of_local_learning_from_the_public_model():
     task, args = tiny(), SHARED | {"sampler": "poisson", "clip_norm": 0.05}
     together = ALGORITHMS["dp_fedavg"].make(task, server_step_size=0.5, **args)

@@ -129,7 +129,9 @@ PRIVATE = {"sampler": "poisson", "clip_norm": 0.5, "noise_multiplier": 0.7}
 SILENT = {"sampler": "in_order", "clip_norm": math.inf, "noise_multiplier": 0.0}
 
 
-@pytest.mark.parametrize("how", [PRIVATE, SILENT, SILENT | {"sampler": "poisson"}])
+@pytest.mark.parametrize(
+    "how", [PRIVATE, pytest.param(SILENT, marks=pytest.mark.slow), SILENT | {"sampler": "poisson"}]
+)
 @pytest.mark.parametrize("num_epochs", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_equals_loops_over_clients_batches_and_examples(how, num_epochs):
     tiny = task(MEMBERS)
@@ -221,10 +223,15 @@ ADAM = {"server_step_size": 0.05, "beta1": 0.5, "beta2": 0.9, "tau": 0.01}
 @pytest.mark.parametrize(
     ("name", "args", "plain"),
     [
-        ("dpsgd_fedopt", ADAM | {"optimiser": "adam"}, lambda: {"step": adam_in_numpy(0.5, 0.9, 0.01, 0.05)}),
-        ("dpsgd_fedprox", {"proximal": 0.8}, lambda: {"pull": 0.8}),
+        pytest.param(
+            "dpsgd_fedopt",
+            ADAM | {"optimiser": "adam"},
+            lambda: {"step": adam_in_numpy(0.5, 0.9, 0.01, 0.05)},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param("dpsgd_fedprox", {"proximal": 0.8}, lambda: {"pull": 0.8}, marks=pytest.mark.slow),
         ("dpsgd_mrmtl", {"regularization": 0.8}, lambda: {"pull": 0.8, "own": True}),
-        ("dpsgd_scaffold", {}, lambda: {"variates": True, "momentum": 0.0}),
+        pytest.param("dpsgd_scaffold", {}, lambda: {"variates": True, "momentum": 0.0}, marks=pytest.mark.slow),
         ("dpsgd_fedavg", {"clipping": "per_layer"}, lambda: {"clipping": "per_layer"}),
     ],
 )

@@ -81,6 +81,7 @@ def test_the_noise_floor_of_global_learning_is_that_of_a_linear_recursion(noise_
     assert not has_std(variables["w"] - v, np.sqrt(floor) / 1.15)
 
 
+@pytest.mark.slow
 def test_doubling_the_noise_multiplies_the_excess_risk_of_global_learning_by_4():
     """On the synthetic stream with its clipping, where noise dominates."""
     task = synthetic(0, num_clients=20, num_features=10, delta_std=0.0)

@@ -3,6 +3,7 @@
 import jax
 import numpy as np
 import pytest
+from slow_cases import cases
 
 from bench.algorithms import ALGORITHMS
 from bench.data.tasks.synthetic import synthetic
@@ -88,7 +89,7 @@ def by_hand(optimiser: str, deltas: np.ndarray, step: float, beta1: float, beta2
     return np.stack(out)
 
 
-@pytest.mark.parametrize("optimiser", ["momentum", "adam", "yogi"])
+@pytest.mark.parametrize("optimiser", cases(["momentum", "adam", "yogi"], slow={"yogi"}))
 def test_the_servers_steps_are_those_of_the_paper(optimiser):
     """Where clipping makes noise of everything, rounds do not depend on w, and all see the same noisy means."""
     blind = dict(clip_norm=1e-4, noise_multiplier=1e6)

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from slow_cases import cases
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.dp_fedls import smoothed
@@ -49,7 +50,7 @@ def path(name: str, num_rounds: int = 6, task=TASK, **args) -> np.ndarray:
     return np.stack(out)
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("name", cases(PLAIN, slow={"dp_fedls", "dp_fedblur"}))
 def test_without_what_is_their_own_they_are_fedavg(name):
     np.testing.assert_allclose(path(name, **PLAIN[name]), path("dp_fedavg"), rtol=1e-5, atol=1e-7)
     assert not np.allclose(path(name, **OTHER[name]), path("dp_fedavg"), rtol=1e-2)
@@ -77,7 +78,7 @@ def first_round(name: str, **args) -> tuple[np.ndarray, np.ndarray]:
     return -sums, sums - both
 
 
-@pytest.mark.parametrize("noise", ["independent", "banded_sqrt"])
+@pytest.mark.parametrize("noise", cases(["independent", "banded_sqrt"], slow={"banded_sqrt"}))
 def test_random_sparsification_has_noise_where_messages_may_be_and_nowhere_else(noise):
     """The expected squared length of the noise is k / d of that of FedAvg, and its standard deviation the same."""
     args = {"kept": 0.3, "sampler": "cyclic", "noise": noise, "noise_multiplier": 50.0}
@@ -99,7 +100,7 @@ def test_random_coordinates_are_new_in_every_round_and_alike_for_all_users_and_p
     np.testing.assert_array_equal(moved, other)
 
 
-@pytest.mark.parametrize("name", ["dp_fedsam", "dp_fedblur"])
+@pytest.mark.parametrize("name", cases(["dp_fedsam", "dp_fedblur"], slow={"dp_fedblur"}))
 def test_private_sparsification_has_noise_everywhere(name):
     """Which numbers a user keeps depends on its data, so noise must not tell."""
     _, drawn = first_round(name, kept=0.3)

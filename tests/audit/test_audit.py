@@ -52,6 +52,7 @@ def sound(found: Audit):
 LONG = {
     *(*LIKE_FEDAVG, *NETWORKS, "ditto", "fine_tuning", "ppsgd", "mr_mtl", "local_learning", "subgradient"),
     *("dp_fedsmp", "dp_scaffold", "localized", "model_propagation", "local_dp"),
+    *("dp_fedavg", "accelerated", "local_networks"),
 }
 
 
@@ -141,7 +142,7 @@ def test_one_run_measures_something_where_there_is_something_to_measure():
     [
         ("dp_fedavg", "layers", 21),
         pytest.param("dp_fedavg", "layers", 48, marks=pytest.mark.slow),
-        ("dp_fedrep", "heads", 21),
+        pytest.param("dp_fedrep", "heads", 21, marks=pytest.mark.slow),
     ],
 )
 def test_every_task_for_users_holds_as_many_canaries_as_asked_for(name, family, canaries):
@@ -213,6 +214,7 @@ def test_bad_input_is_one_line_and_status_2(words, said, monkeypatch, capsys):
     assert said in lines[0]
 
 
+@pytest.mark.slow
 def test_one_local_step_is_said_since_comparisons_take_more():
     quick = {"runs": 900, "canaries": 0, "family": "users"}
     assert "audit that, too, with --set num_steps=5" in text_of(audit("dp_fedavg", **quick))

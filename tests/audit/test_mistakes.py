@@ -38,13 +38,13 @@ def test_every_mistake_is_refuted_by_the_default_options(mistake):
 MISSED = ["private divisor", "divided by the count", "leaves", "noise of period 4"]
 
 
-@pytest.mark.parametrize("mistake", cases(MISSED, slow={"divided by the count", "noise of period 4"}))
+@pytest.mark.parametrize("mistake", cases(MISSED, slow={"divided by the count", "noise of period 4", "leaves"}))
 def test_those_that_used_to_be_missed_are_refuted_on_the_second_task(mistake):
     found = audited(mistake, family="layers", rounds=8, runs=6000, canaries=0)
     assert found.refuted, text_of(found)
 
 
-@pytest.mark.parametrize("family", ["users", "layers", "pair"])
+@pytest.mark.parametrize("family", cases(["users", "layers", "pair"], slow={"pair"}))
 def test_the_right_one_is_not_refuted(family):
     found = audited("none", family=family, runs=6000, canaries=0)
     assert not found.refuted, text_of(found)
@@ -62,6 +62,7 @@ def test_a_count_without_noise_among_what_is_reported_is_named():
     assert "`clipped`, if it were published as `round` reports it, would prove epsilon" in said
 
 
+@pytest.mark.slow
 def test_a_number_of_the_state_is_seen_if_the_method_says_that_it_is_public():
     @functools.wraps(sums)
     def telling(task, **args):

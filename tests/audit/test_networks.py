@@ -45,6 +45,7 @@ def test_only_canaries_have_a_gradient_and_every_layer_has_a_share_of_it(family,
     assert min(part[held].min() / whole[held].max() for part in parts.values()) > 0.02
 
 
+@pytest.mark.slow
 def test_the_server_sees_every_client():
     one = subject_of(METHOD, family="convolutions", rounds=2, delta=1e-5, given={})
     seen = views(one, np.broadcast_to(canary("axis"), (2, *canary("axis").shape)), 0, chunk=2).seen

@@ -197,6 +197,7 @@ def test_one_that_declares_nothing_has_nothing_to_audit(judged):
     assert judged(text) == (0, ["mine declares no privacy: there is nothing to audit."])
 
 
+@pytest.mark.slow
 def test_a_factory_and_its_method_are_the_same_from_python(tmp_path):
     (tmp_path / "mine.py").write_text(USERS)
     by_name = audit(f"{tmp_path / 'mine.py'}:METHOD", runs=900, canaries=0)

@@ -5,6 +5,7 @@ something for a record with data of 0.
 import jax
 import jax.numpy as jnp
 import pytest
+from slow_cases import cases
 
 from bench import Algorithm, Method, Scalar, State
 from bench.algorithms import ALGORITHMS
@@ -43,7 +44,7 @@ METHOD = Method(regularised, releases, version=1)
 QUICK = {"runs": 6000, "canaries": 0}
 
 
-@pytest.mark.parametrize("strength", [0.0, 1.0, pytest.param(30.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("strength", cases([1.0, 0.0, 30.0], slow={0.0, 30.0}))
 def test_the_right_one_passes_and_half_of_its_noise_is_refuted(strength):
     """With a strength of 30 the regulariser hides the record after the first round, which takes more runs to see."""
     args, options = {"strength": strength}, QUICK if strength < 30 else QUICK | {"runs": 20_000, "rounds": 2}
@@ -59,7 +60,9 @@ def test_the_right_one_passes_and_half_of_its_noise_is_refuted(strength):
     assert wrong.refuted, text_of(wrong)
 
 
-@pytest.mark.parametrize(("strength", "verdict"), [(0.0, "passed"), (1.0, "inconclusive")])
+@pytest.mark.parametrize(
+    ("strength", "verdict"), [pytest.param(0.0, "passed", marks=pytest.mark.slow), (1.0, "inconclusive")]
+)
 def test_one_that_uses_what_is_absent_passes_only_if_data_of_0_are_as_good_as_none(strength, verdict):
     found = audit(METHOD, args={"strength": strength, "leaves_out": False}, power=True, **QUICK)
     assert found.verdict == verdict, text_of(found)

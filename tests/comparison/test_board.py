@@ -221,6 +221,7 @@ def test_results_by_another_protocol_are_never_mixed_in(out):
         board("nosuch", out=out)
 
 
+@pytest.mark.slow
 def test_a_board_without_further_seeds_is_refused_and_completed(out, tmp_path, monkeypatch):
     """The board of an earlier version: its runs are kept, and the test runs of other choices are left out."""
     folder = shutil.copytree(out / "board" / "tiny", tmp_path / "board" / "tiny")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import jax
 import numpy as np
+import pytest
 from tiny_comparison import TASK
 
 from bench.algorithms import ALGORITHMS
@@ -13,6 +14,7 @@ from bench.algorithms.loading import load_method
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
+@pytest.mark.slow
 @jax.numpy_rank_promotion("allow")  # a method from outside need not keep the suite's rule
 def test_the_shared_model_of_ditto_is_that_of_global_private_sgd():
     """Its users' own models do not touch w, whatever lambda is."""

@@ -76,6 +76,7 @@ def test_a_problem_of_ones_own_is_compared_with_the_methods_that_fit(tmp_path):
     assert done.plan.request.folder == tmp_path / "compare" / "lines_walk"
 
 
+@pytest.mark.slow
 def test_what_is_measured_beside_the_metric_is_measured_in_the_test_alone(tmp_path):
     done = compared(walk, epsilons=[4.0], seeds=2, num_settings=2, rounds=3, out=tmp_path)
     worst = done.runs["excess_risk_worst_tenth"]

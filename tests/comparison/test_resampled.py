@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
+from slow_cases import cases
 from stand_in_tasks import stand_in
 from tiny_comparison import runs_of
 
@@ -101,7 +102,7 @@ def assert_parts_make_the_metric(problem, task):
     assert float(jnp.sum(totals)) / float(jnp.sum(weights)) == pytest.approx(float(whole), rel=1e-5)
 
 
-@pytest.mark.parametrize("name", ["synthetic", "digits", "tags"])
+@pytest.mark.parametrize("name", cases(["synthetic", "digits", "tags"], slow={"tags"}))
 def test_totals_over_weights_are_the_metric(name, monkeypatch):
     problem = PROBLEMS[name]()
     make = problem.test if isinstance(problem.test, partial) else partial(problem.test)

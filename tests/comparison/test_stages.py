@@ -242,6 +242,7 @@ def test_the_ends_of_a_range_are_named_but_for_0(values, ends):
     assert found == ends
 
 
+@pytest.mark.slow
 def test_a_method_of_which_nothing_is_said_runs_without_noise_only(out):
     small = SMALL | {"seeds": 1, "num_settings": 1}
     table = comparisons.compare(walk, **small, baselines=[], name="not_private", out=out)

@@ -60,7 +60,13 @@ EPSILONS = [
     ("mnist_15_epochs", RDP, lambda: spent("mnist_15_epochs", RDP, sigma=1.3**2), "sigma^2 is taken for sigma"),
     ("one_release", ADDED, lambda: 0.0, "1 - delta is taken for delta"),
     ("one_release", ADDED, lambda: spent("one_release", ADDED, delta=1e-3), "1 / units is taken for delta"),
-    ("tiny_delta", PLD, lambda: spent("tiny_delta", PLD, delta=1e-5), "1e-5 is taken for delta"),
+    pytest.param(
+        "tiny_delta",
+        PLD,
+        lambda: spent("tiny_delta", PLD, delta=1e-5),
+        "1e-5 is taken for delta",
+        marks=pytest.mark.slow,
+    ),
     ("half_of_the_units", ADDED, lambda: 50**0.5 / 5 * 100, None),
     ("half_of_the_units", ADDED, lambda: spent("half_of_the_units", ADDED, sigma=500.0), "sigma * batch is taken for"),
     ("half_of_the_units", RDP, lambda: spent("half_of_the_units", RDP, sigma=0.05), "the noise on the mean: sigma / b"),
@@ -84,11 +90,12 @@ NOISES = [
         lambda: second.noise_for(1.0, lambda s: spent("hospitals_1", ADDED, s, rounds=10)),
         "epochs",
     ),
-    (
+    pytest.param(
         "text_3",
         RDP,
         lambda: second.noise_for(3.0, lambda s: spent("text_3", RDP, s, batch=2000)),
         "2 times batch / units",
+        marks=pytest.mark.slow,
     ),
 ]
 

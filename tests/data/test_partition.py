@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from slow_cases import cases
 
 from bench.data.partition import by_class_shares, by_label, by_style, disjoint, hold_out, independent_draws, pack
 from bench.errors import InputError
@@ -192,7 +193,7 @@ def shares_of_first(alpha, pool=(500, 300, 200), draws=2000):
     return np.stack([np.bincount(one, minlength=3) / 20 for one in first])
 
 
-@pytest.mark.parametrize("alpha", [0.3, 3.0, np.inf])
+@pytest.mark.parametrize("alpha", cases([0.3, 3.0, np.inf], slow={3.0}))
 def test_shares_of_classes_are_those_of_a_dirichlet_distribution(alpha):
     shares, pool = shares_of_first(alpha), np.array([0.5, 0.3, 0.2])
     total = 3 * alpha  # of the parameters of the Dirichlet distribution

@@ -8,6 +8,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from slow_cases import cases
 
 from bench.data import scattering
 from bench.errors import InputError
@@ -103,7 +104,7 @@ def test_half_precision_rounds_by_at_most_two_to_the_minus_eleven(shape):
 # ---- The cache ----
 
 
-@pytest.mark.parametrize("count", [16, 17])
+@pytest.mark.parametrize("count", cases([16, 17], slow={16}))
 def test_pictures_keep_their_order_and_a_last_batch_may_be_short(count, folder):
     images = pictures(count, 32, 32, 3)
     got = scattering.features("made_up", images, "abc")

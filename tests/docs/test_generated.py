@@ -70,6 +70,7 @@ def folder(tmp_path):
     return copy
 
 
+@pytest.mark.slow
 def test_a_verdict_that_changes_makes_the_pages_outdated(folder):
     path = folder / "claims_isrl.csv"
     table = pd.read_csv(path, keep_default_na=False)

@@ -128,7 +128,9 @@ except InputError:
 """
 
 
-@pytest.mark.parametrize(("given", "threads"), [({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")])
+@pytest.mark.parametrize(
+    ("given", "threads"), [({}, "1"), pytest.param({"OPENBLAS_NUM_THREADS": "3"}, "3", marks=pytest.mark.slow)]
+)
 def test_a_worker_has_as_many_threads_of_openblas_as_cores(given, threads):
     """Set before NumPy is imported, as more of them wait for each other busily."""
     environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
@@ -158,6 +160,7 @@ with Pool(workers=2) as pool:
 """
 
 
+@pytest.mark.slow
 def test_each_gpu_has_a_worker_of_its_own(tmp_path, undisturbed, monkeypatch):
     """Named by the environment, though there are none: what a worker is told, and that the driver leaves them alone."""
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,7")

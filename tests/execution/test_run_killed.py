@@ -1,5 +1,6 @@
 """A run that dies at any moment loses the chunk in flight at most, and doubles nothing."""
 
+import pytest
 from killing import WRITES, Killed, killed_at
 from tiny_sweeps import assert_same_rows, run, walks
 
@@ -7,6 +8,7 @@ from bench.execution.run import run_sweep
 from bench.sweeps import engine
 
 
+@pytest.mark.slow
 def test_dying_anywhere_loses_the_chunk_in_flight_at_most(tmp_path, monkeypatch, undisturbed, calls):
     """At every call that trains or writes, one after the other, until a run gets through."""
     for number in range(100):

@@ -48,6 +48,7 @@ def test_the_pool_is_the_ordinary_one():
     np.testing.assert_array_equal(digits_cnn.max_pool(x), expected)
 
 
+@pytest.mark.slow
 def test_the_network_has_the_published_size(task):
     count = {name: sum(leaf.size for leaf in jax.tree.leaves(part)) for name, part in task.init_params.items()}
     assert count == {"representation": 25_680, "head": 320}

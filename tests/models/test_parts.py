@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from slow_cases import cases
 
 from bench import predict
 from bench.algorithms import ALGORITHMS
@@ -96,7 +97,7 @@ def test_a_task_without_a_head_is_refused_by_methods_that_need_one():
         bounded(0).parts()
 
 
-@pytest.mark.parametrize("theta", ["none", "all", "head", "representation and head"])
+@pytest.mark.parametrize("theta", cases(["none", "all", "head", "representation and head"], slow={"none"}))
 def test_every_form_of_models_predicts_loses_and_is_measured_alike(theta):
     """Against a loop over users whose whole models are put together by hand."""
     task = small_task()
@@ -174,6 +175,7 @@ def squares(logits, label):
     return jnp.mean(jnp.square(logits - (jax.nn.one_hot(label, digits_cnn.NUM_CLASSES) - 0.1)))
 
 
+@pytest.mark.slow
 def test_the_head_of_ppsgd_is_that_of_figure_1d():
     """With the squared loss of its logits the network gives the rounds of the task that the figure was drawn from."""
     rng = np.random.default_rng(0)

@@ -7,6 +7,7 @@ from functools import cache, partial
 import numpy as np
 import pandas as pd
 import pytest
+from slow_cases import cases
 from tiny_data import stand_in, write
 from tiny_peers import logistic_peers
 
@@ -68,7 +69,7 @@ def start_epsilon(points):
 
 @pytest.mark.usefixtures("ratings")
 @pytest.mark.parametrize("scale", ["smoke", "paper"])
-@pytest.mark.parametrize("name", SWEEPS)
+@pytest.mark.parametrize("name", cases(SWEEPS, slow={"p2p_dimensions"}))
 def test_every_sweep_resolves_on_its_tasks(name, scale):
     sweep = sized(SWEEPS[name](scale))
     tasks = {task: make(0) for task, make in sweep.tasks.items()}

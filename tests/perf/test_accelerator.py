@@ -23,6 +23,7 @@ def missing() -> Workload:
     raise InputError("CIFAR-10 is not here: get it")
 
 
+@pytest.mark.slow
 def test_what_has_no_data_or_no_time_is_left_out_and_named(monkeypatch):
     monkeypatch.setattr(accelerator.importlib.util, "find_spec", lambda name: None)
     every = [probe("a"), Probe("b", missing, 1, "s"), probe("c", "s")]

@@ -10,6 +10,7 @@ from bench.perf import pfl
 from bench.sweeps.counts import count
 
 
+@pytest.mark.slow
 def test_both_programs_make_the_same_step(monkeypatch):
     monkeypatch.setattr(pfl, "POOL", 40)
     module, params, pool = pfl._client("mnist", "scatter_linear", (7, 7, 81), jnp.float16)

@@ -7,6 +7,7 @@ from bench.perf import users
 from bench.sweeps.counts import Counts
 
 
+@pytest.mark.slow
 def test_every_number_of_users_is_timed_beside_a_straight_line(monkeypatch):
     def measured(name, task):
         users_here = task.num_clients

@@ -100,7 +100,7 @@ def test_their_ids_are_recognised_where_their_data_are_generated(name):
 
 
 @pytest.mark.parametrize("factor", cases(ELSEWHERE, slow=ELSEWHERE[:1]))
-@pytest.mark.parametrize("name", COMMITTED)
+@pytest.mark.parametrize("name", cases(COMMITTED, slow=LARGE))
 def test_another_machine_s_last_digits_are_the_same_runs(name, factor):
     sweep = SWEEPS[name]("laptop")
     if not any(entry.made for entry in sweep.entries.values()):
@@ -134,7 +134,7 @@ def spent(sweep: Sweep, monkeypatch) -> dict[tuple, float]:
     return found
 
 
-@pytest.mark.parametrize("name", [name for name in SWEEPS if not name.startswith("pfl_")])
+@pytest.mark.parametrize("name", cases([name for name in SWEEPS if not name.startswith("pfl_")], slow={"mrmtl_school"}))
 def test_no_epsilon_goes_above_its_target(name, monkeypatch):
     """What keeps within a target here keeps within it elsewhere; the noise of pfl's sweeps is that of
     `accounting.noise_multiplier` as it is, whose own tests have this."""
@@ -362,6 +362,7 @@ def test_with_the_linear_algebra_of_another_processor_the_results_are_recognised
     assert [line for line in lines if not line.endswith(" []")] == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not INTEL, reason="the instructions are named for these processors alone")
 def test_with_the_instructions_of_an_older_processor_the_rows_are_those_of_this_one_up_to_rounding(tmp_path):
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_max_isa=SSE4_2".strip()

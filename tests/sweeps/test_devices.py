@@ -127,19 +127,19 @@ EPOCHS = {"total_epochs": 3, "batch_size": 2, "step_size": 0.5, "momentum": 0.5}
 ALL = {"sampler": "all", "num_sampled": USERS}
 CASES = {  # of which those marked slow compute in the same way as another
     "all": ("dp_fedavg", users, AVERAGED | ALL | {"batch_size": EACH}),
-    "all, of whose examples some": ("ppsgd", users, PERSONAL | ALL),
     "fixed": ("dp_fedavg", users, AVERAGED | {"num_steps": 2}),
     "poisson": ("ppsgd", users, PERSONAL | {"sampler": "poisson", "reduce": "sum", "average": True}),
     "cyclic": ("ppsgd", users, PERSONAL | {"sampler": "cyclic", "noise": "banded_sqrt", "clipping": "adaptive"}),
     "queue": ("ppsgd", dual_users, PERSONAL | {"sampler": "queue", "local": "dual", "batch_size": 2, "num_epochs": 2}),
-    "ditto": ("ditto", users, PERSONAL | {"local_step_size": 0.1, "regularization": 0.3}),
-    "fine-tuning": ("fine_tuning", dual_users, AVERAGED | {"local_step_size": 0.1, "own_steps": 5}),
-    "scaffold": ("dp_scaffold", silos, PRIVATE | {"num_sampled": 5, "batch_size": 4, "step_size": 0.2, "num_steps": 2}),
     "silos": ("mr_mtl", unequal_silos, PRIVATE | {"batch_size": 2, "step_size": 0.2, "regularization": 0.3}),
-    "phases": ("minibatch_sgd", silos, SILOS | {"sampler": "fixed", "batch_size": 3}),
     "networks": ("dpsgd_fedavg", networks, PRIVATE | EPOCHS | {"num_epochs": 1.0}),
 }
 SLOW = {
+    "all, of whose examples some": ("ppsgd", users, PERSONAL | ALL),
+    "ditto": ("ditto", users, PERSONAL | {"local_step_size": 0.1, "regularization": 0.3}),
+    "fine-tuning": ("fine_tuning", dual_users, AVERAGED | {"local_step_size": 0.1, "own_steps": 5}),
+    "scaffold": ("dp_scaffold", silos, PRIVATE | {"num_sampled": 5, "batch_size": 4, "step_size": 0.2, "num_steps": 2}),
+    "phases": ("minibatch_sgd", silos, SILOS | {"sampler": "fixed", "batch_size": 3}),
     "server's optimiser": (
         "dp_fedopt",
         users,

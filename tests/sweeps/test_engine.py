@@ -184,6 +184,7 @@ def test_a_schedule_that_depends_on_the_point_is_refused_in_words(make):
         train({"step_size": np.ones(3)}, make=make, static=())
 
 
+@pytest.mark.slow
 def test_a_small_budget_gives_a_small_chunk(whole):
     """The compiler's own figure of the chunk that is chosen fits; the chunk before it did not."""
     program, task = engine.Program(ppsgd, STATIC, EVERY), TASK(0)

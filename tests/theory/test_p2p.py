@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from scipy import optimize
+from slow_cases import cases
 
 from bench.errors import InputError
 from bench.theory import p2p
@@ -125,7 +126,7 @@ def test_without_noise_the_gap_shrinks_at_least_by_proposition_1(seed):
     assert gaps[1] > gaps[0] * (1 - 4 * (1 - tight.rate))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", cases(range(3), slow=range(1, 3)))
 def test_without_strong_convexity_the_gap_shrinks_as_one_over_t(seed):
     """Remark 1. With curvatures of every size down to 1e-4, some direction is always just being learnt, so that the gap
     falls no faster than 1/t until the end; beside them is a direction in which all objectives are flat."""

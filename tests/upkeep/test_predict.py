@@ -84,6 +84,7 @@ def test_shapes_of_more_users_are_those_of_a_task_that_has_them():
     assert dict(static_of((("num_sampled", 5),), task, 3)) == {"num_sampled": 3}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", users.ARGS)
 def test_bytes_of_a_user_are_those_of_compiled_programs(name, monkeypatch):
     monkeypatch.setattr(users, "MOST", 500)

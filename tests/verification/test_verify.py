@@ -63,6 +63,7 @@ def test_results_that_were_made_here_come_out_again_and_are_not_changed(results)
     assert {path: path.read_bytes() for path in results.rglob("*.parquet")} == before
 
 
+@pytest.mark.slow
 def test_the_data_of_a_sweep_are_compared_with_those_here_once(results, monkeypatch):
     asked = []
     monkeypatch.setattr(other_data, "check_choice", lambda makers, folder, *_, **__: asked.append(folder))
@@ -115,6 +116,7 @@ def test_a_file_that_was_changed_is_damaged(results):
     assert path.name in found.loc[found["outcome"] == "damaged", "what"].iloc[0]
 
 
+@pytest.mark.slow
 def test_another_constant_of_a_method_is_found(results, monkeypatch):
     normal = draws.normal
     monkeypatch.setattr(draws, "normal", lambda *args, **kwargs: 1.02 * normal(*args, **kwargs))
@@ -123,6 +125,7 @@ def test_another_constant_of_a_method_is_found(results, monkeypatch):
     jax.clear_caches()
 
 
+@pytest.mark.slow
 def test_another_accountant_is_found(results, monkeypatch):
     monkeypatch.setattr(rows, "_known", {})
     accounted = rows.epsilons

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from slow_cases import cases
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.parts.clipping import clipping_of
@@ -45,8 +46,8 @@ def test_without_noise_there_is_none():
     assert sums_in_one_round(0.0, 3.0) == 0
 
 
-@pytest.mark.parametrize("quantile", [0.2, 0.5, 0.8])
-@pytest.mark.parametrize("name", ["dp_fedavg", "ppsgd"])
+@pytest.mark.parametrize("quantile", cases([0.2, 0.5, 0.8], slow={0.8}))
+@pytest.mark.parametrize("name", cases(["dp_fedavg", "ppsgd"], slow={"ppsgd"}))
 def test_the_norm_comes_to_clip_so_many(name, quantile):
     extra = {"server_step_size": 1e-3} if name == "dp_fedavg" else {"personalization": 1.0}
     algorithm = ALGORITHMS[name].make(

@@ -5,6 +5,7 @@ from functools import cache
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from slow_cases import cases
 
 from bench.algorithms import ALGORITHMS
 from bench.data.graphs import from_weights, ring_with_chords
@@ -59,7 +60,7 @@ def planned(name, task):
     return program, engine.fitted_chunk(program, task, 1, hypers, 1, budget=1e12), hypers
 
 
-@pytest.mark.parametrize("name", POINTS)
+@pytest.mark.parametrize("name", cases(POINTS, slow={"admm"}))
 def test_memory_grows_with_the_edges(name):
     """Ten times the agents, ten times the edges; a matrix of agents by agents would need a hundred times as much."""
     small, large = (planned(name, crowd(n))[1].peak_bytes for n in (2_000, 20_000))

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from slow_cases import cases
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.parts import participation
@@ -86,12 +87,15 @@ CASES = {
     "stream, all": (stream, dict(num_sampled=USERS, batch_size=2, sampler="all")),
 }
 
+EASIER = ("all", "stream")  # which compute what two others do between them
+
 
 # Who takes part is drawn for all methods alike: a few of the cases are enough for the second.
 @pytest.mark.parametrize(
     ("name", "case"),
-    [("ppsgd", case) for case in CASES]
+    [("ppsgd", case) for case in CASES if case not in EASIER]
     + [("dp_fedavg", "poisson")]
+    + [pytest.param("ppsgd", case, marks=pytest.mark.slow) for case in EASIER]
     + [pytest.param("dp_fedavg", case, marks=pytest.mark.slow) for case in ("fixed", "stream")],
 )
 def test_in_blocks_it_is_the_whole_round(name, case):
@@ -135,7 +139,7 @@ def test_a_user_moves_the_sum_by_the_clipping_norm_at_the_edges_of_blocks_too(na
     assert np.linalg.norm(model(1e3, np.inf) - model(0.0, np.inf)) * USERS / step > 100
 
 
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", cases(OWN, slow={"dp_fedavg"}))
 def test_memory_does_not_grow_with_the_round(name):
     """Beyond the block, a user of the round needs a few numbers: its own, whether it is there, and a place to sort."""
     task, batch_size = task_of(4096), 5

@@ -140,6 +140,7 @@ def test_shorter_phases_are_less_noisy_so_that_all_cost_the_same():
     np.testing.assert_allclose(stds, [2.0, 1.0], rtol=0.15)
 
 
+@pytest.mark.slow
 def test_both_ways_to_differentiate_agree():
     task = random_records(3)
     any_model = task_of(*task.train, link=None, loss=linear.logistic_loss)

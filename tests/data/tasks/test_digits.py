@@ -138,6 +138,7 @@ def test_style_does_not_depend_on_where_the_digit_stands():
     np.testing.assert_allclose(digits.style(images), digits.style(moved), rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_mnist_by_style_deals_a_thousand_clients_the_same_share_of_every_class(monkeypatch):
     monkeypatch.setattr(digits, "mnist", lambda data_files: fake_mnist(20_000))
     task = digits.mnist_by_style(0, batch_size=3)

@@ -281,6 +281,7 @@ def test_disjoint_clients_may_differ_in_their_classes():
         images.images(0, **args, concentration=0.1)
 
 
+@pytest.mark.slow
 def test_clients_whose_classes_differ_are_also_tested_on_their_own_mix_of_classes():
     """Second implementation: a client's own test set, in which every picture of a class is repeated in proportion."""
     args = {"dataset": "mnist", "model": "cnn_relu", "num_clients": 2, "disjoint": True}

@@ -202,6 +202,7 @@ def test_the_speeches_of_a_role_are_in_one_part_each():
     )
 
 
+@pytest.mark.slow
 def test_the_recurrent_network_differentiates():
     roles = [[shakespeare.numbered("To be, or not to be " * 2)] * 5 for _ in range(2)]
     task = shakespeare.role_task(0, roles, model="lstm", **ORIGIN)

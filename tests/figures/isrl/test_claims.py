@@ -316,6 +316,7 @@ def test_a_risk_that_is_lower_by_chance_is_told_from_one_that_is_lower():
     assert "lower at 2 of 2, beyond chance at 1, higher" in judge(RISK, rounds_runs(noisy)).evidence
 
 
+@pytest.mark.slow
 def test_a_claim_never_raises():
     rng = np.random.default_rng(5)
     for claim in CLAIMS:

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up_silos import MULTI_PASS, heterogeneous_runs, nonsmooth_runs, odd_even_runs, risk, rounds_runs
+from slow_cases import cases
 
 from bench.analysis.saving import save_picture
 from bench.errors import InputError
@@ -34,7 +35,7 @@ def table_of(name):
     return figure.table(RUNS[figure.sweeps[0]] if figure.sweeps else None)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", cases(NAMES, slow={"isrl_rounds", "isrl_heterogeneity"}))
 def test_a_figure_is_drawn_from_its_table_alone(name, tmp_path):
     table = table_of(name)
     paths = save_picture(FIGURES[name].picture(pd.DataFrame(table)), table, tmp_path, name)

@@ -91,6 +91,7 @@ def test_an_out_that_cannot_be_written_leaves_nothing(command, tmp_path):
     assert written(tmp_path / "folder") == []
 
 
+@pytest.mark.slow
 def test_all_files_change_or_none(tmp_path, monkeypatch):
     results = made_up_board(tmp_path)
     out = write(results, None)[0]

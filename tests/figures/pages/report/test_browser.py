@@ -106,6 +106,7 @@ def test_the_page_of_the_committed_results_is_there_within_a_second(tmp_path):
     assert seconds_to_content(page) < 1.0
 
 
+@pytest.mark.slow
 def test_the_time_of_a_page_is_that_to_its_content(path):
     slow = path.with_name("slow.html")
     busy = "<script>const end = performance.now() + 700; while (performance.now() < end);</script></body>"
