@@ -20,7 +20,10 @@ def out(tmp_path_factory):
     return tmp_path_factory.mktemp("compared")
 
 
-@pytest.fixture(scope="module")
-def twin(out, tiny):
-    """A comparison of a method that is exactly a built-in one, called "renamed", with the baselines."""
-    return compared([renamed(ALGORITHMS["ppsgd"])], **TWIN, out=out)
+@pytest.fixture(scope="package")
+def twin(tmp_path_factory, tiny):
+    """A comparison of a method that is exactly a built-in one, called "renamed", with the baselines.
+
+    Several modules look at it: they change neither it nor its folder, `twin.plan.request.out`.
+    """
+    return compared([renamed(ALGORITHMS["ppsgd"])], **TWIN, out=tmp_path_factory.mktemp("twin"))

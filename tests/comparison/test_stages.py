@@ -183,8 +183,8 @@ def test_the_parts_of_a_stage_are_joined_and_nothing_is_run_again(twin):
     pd.testing.assert_frame_equal(first[[*keys, "excess_risk"]], second[[*keys, "excess_risk"]])
 
 
-def test_it_goes_on_where_it_was_and_does_nothing_twice(twin, out, capsys):
-    resumed = compared(**TWIN | {"fixed": {}}, out=out)
+def test_it_goes_on_where_it_was_and_does_nothing_twice(twin, capsys):
+    resumed = compared(**TWIN | {"fixed": {}}, out=twin.plan.request.out)
     assert "0 runs to do" in capsys.readouterr().err
     both = resumed.runs.merge(twin.runs, on=["point", "trial"], suffixes=("", "_before"))
     assert len(both) == len(resumed.runs)
