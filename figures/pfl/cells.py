@@ -3,13 +3,14 @@
 Most cells have one run here, and some have two or three seeds. Cells with the same three or more seeds are compared run
 by run, since runs of one seed share the clients' data. For all other differences the standard deviation over seeds is
 pooled over the cells of the same kind that have several runs; where there are none, chance cannot be judged. Where
-seeds are shared, the true error tends to be smaller than the pooled one. A run that diverged counts as 0 %.
+seeds are shared, the true error tends to be smaller than the pooled one. A run that diverged counts as 0 %, unless a
+claim leaves out the runs that collapsed.
 """
 
 import itertools
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,6 +76,7 @@ class Cells:
         values: the cells that exist.
         spreads: over seeds of the runs here, by kind; a kind in which no cell has several runs is missing.
         lost: number of runs that diverged, by cell; cells without any may be missing.
+        left_out: number of runs that collapsed and are left out, by cell; cells without any may be missing.
         asked: the cells that were asked for, whether they exist or not.
     """
 
@@ -84,14 +86,21 @@ class Cells:
         values: Mapping[Key, Cell],
         spreads: Mapping[tuple, Spread],
         lost: Mapping[Key, int] | None = None,
+        left_out: Mapping[Key, int] | None = None,
     ):
-        self.dataset, self.values, self.spreads, self.lost = dataset, values, spreads, lost or {}
+        self.dataset, self.values, self.spreads = dataset, values, spreads
+        self.lost, self.left_out = lost or {}, left_out or {}
         self.asked: set[Key] = set()
 
     @property
     def diverged(self) -> int:
         """The number of runs that diverged in the cells that were asked for."""
         return sum(self.lost.get(key, 0) for key in self.asked)
+
+    @property
+    def collapsed(self) -> int:
+        """The number of runs that collapsed and are left out of the cells that were asked for."""
+        return sum(self.left_out.get(key, 0) for key in self.asked)
 
     def difference(self, weights: Mapping[Key, float], constant: float = 0.0) -> Margin | None:
         """Return the margin of a constant plus weighted accuracies, in points, that must be above 0; None without a
@@ -112,12 +121,26 @@ class Cells:
         return sorted(self.asked - self.values.keys(), key=lambda key: (key[3], -key[0], key[1], key[2]))
 
 
-def of_runs(rows: pd.DataFrame, dataset: str) -> Cells:
-    """Return the cells of runs after the last round, and their spreads."""
+def of_runs(rows: pd.DataFrame, dataset: str, collapsing: Collection[str] = ()) -> Cells:
+    """Return the cells of runs after the last round, and their spreads.
+
+    Args:
+        rows: runs after the last round.
+        dataset: its name.
+        collapsing: models of which those runs are left out that collapsed: below half of the median of their cell.
+            Where one seed in some collapses, a mean over seeds says how often that happens and little else, and no
+            affordable number of seeds decides a difference of it.
+    """
     rows = rows[rows["dataset"] == dataset]
     accuracy = rows["test_accuracy"].astype(float).where(np.isfinite(rows["test_accuracy"].astype(float)))
     rows = rows.assign(value=100 * accuracy.fillna(0)).set_index(select.REPETITION)
     runs = {as_key(*key): group["value"] for key, group in rows.groupby(KEYS)}
+    kept = {
+        key: accuracies[accuracies >= accuracies.median() / 2] if key[3] in collapsing else accuracies
+        for key, accuracies in runs.items()
+    }
+    left_out = {key: len(runs[key]) - len(accuracies) for key, accuracies in kept.items()}
+    runs = kept
     values = {key: Cell(float(accuracies.mean()), len(accuracies), accuracies) for key, accuracies in runs.items()}
     several = defaultdict(list)
     for key, accuracies in runs.items():
@@ -126,7 +149,8 @@ def of_runs(rows: pd.DataFrame, dataset: str) -> Cells:
     spreads = {name: _spread(*zip(*squares, strict=True)) for name, squares in several.items()}
     lost = accuracy.isna().to_numpy()
     lost_in = [as_key(*key) for key in rows.loc[lost, KEYS].itertuples(index=False, name=None)]
-    return Cells(dataset, values, spreads, Counter(lost_in))
+    counted_as_0 = Counter(key for key in lost_in if key[3] not in collapsing)
+    return Cells(dataset, values, spreads, counted_as_0, left_out)
 
 
 def _spread(squares: Sequence[float], freedoms: Sequence[int]) -> Spread:

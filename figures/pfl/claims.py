@@ -43,6 +43,7 @@ EPOCHS, MOST_EPOCHS = (1, 2, 4, 5, 10), 20
 K, NUM_CLIENTS = 10, (10, 25, 50, 100)
 ROBUST, COLLAPSES = "SN+Lin", "CNN+RL"
 FRAGILE = tuple(name for name in MODELS if name != ROBUST)
+TRAINED = tuple(name for name in MODELS if name != COLLAPSES)
 BEHIND, LOST = 0.8, 18.0  # points: the extremes of Tables 2 to 4, which are 0.74 and 18.66, rounded
 KEPT = 3.22  # points: the fall from 86.01 to 82.79 that the paper calls robust
 LARGE_BATCH = 256
@@ -54,6 +55,10 @@ CHANCE = (
     "cells with at least three common seeds are compared run by run, all others by the pooled spread over seeds of "
     "similar cells (same model, private or not, one client or several, local epochs); published numbers, each the mean "
     "of ten runs, are assumed to have the same spread"
+)
+UNCOLLAPSED = (
+    "runs of a network that collapsed, below half of the median over the seeds of their cell, are left out, since a "
+    "mean with them says how often it happens and little else"
 )
 SPLITS_OF: dict[str, str] = dict(zip(DATASETS, TABLES[:3], strict=True))
 
@@ -101,18 +106,19 @@ def not_best_without(cells: Cells) -> list[Comparison]:
     return found
 
 
-def least_lost(cells: Cells) -> list[Comparison]:
+def least_lost(cells: Cells, allowed: float = BEHIND) -> list[Comparison]:
     """Return by how much privacy costs more in each other split than in (1, 20): the distance of a private cell to the
-    same cell without privacy."""
+    same cell without privacy. `allowed`: what it may cost less."""
     found = []
     for epsilon in _private(cells):
         group = f"points more lost to privacy than in (1, 20), at epsilon {epsilon:g}"
-        for model in MODELS:
+        for model in TRAINED:
             first = _lost_to_privacy(cells, epsilon, 1, model)
             for epochs in (*EPOCHS[1:], MOST_EPOCHS):
                 other = _lost_to_privacy(cells, epsilon, epochs, model)
-                margin = cells.difference(other | {key: -weight for key, weight in first.items()})
-                found.append(Comparison(group, model, margin, place=f"{model} at epsilon {epsilon:g}"))
+                margin = cells.difference(other | {key: -weight for key, weight in first.items()}, allowed)
+                place = f"{model} at epsilon {epsilon:g}"
+                found.append(Comparison(group, model, margin, constant=-allowed, place=place))
     return found
 
 
@@ -375,6 +381,7 @@ class _Stated(NamedTuple):
     what: the places of a table that are counted.
     combined: `every` or `some`.
     settings: as of a claim.
+    collapsing: models of which runs that collapsed are left out.
     """
 
     test: Test
@@ -385,6 +392,7 @@ class _Stated(NamedTuple):
     what: str
     combined: Callable = every
     settings: Settings = AS_GIVEN
+    collapsing: Sequence[str] = ()
 
 
 OF_SPLITS = (
@@ -410,9 +418,12 @@ OF_SPLITS = (
         least_lost,
         "The loss of performance against the same training without noise is the smallest with one local epoch a round",
         "Theorem 2, appendix A",
-        "privacy costs the least accuracy at (1, 20), in every private column",
-        "distance of the accuracy with privacy to that without, at each other split minus that at (1, 20); test "
-        "accuracy stands for the risk on a client's data",
+        f"privacy costs (1, 20) at most {BEHIND:g} points more than any other split, with {', '.join(TRAINED)}",
+        "distance of the accuracy with privacy to that without, at each other split minus that at (1, 20), plus "
+        f"{BEHIND:g} points; test accuracy stands for the risk on a client's data; {BEHIND:g} is not in the text of "
+        "the paper but the most by which (1, 20) is behind in its Tables 2 to 4, 0.74, rounded up: splits that differ "
+        f"by less it does not tell apart, and no number of seeds would; {COLLAPSES} is left out, since it collapses "
+        "without privacy, where nothing is left to be lost",
         "columns",
     ),
     _Stated(
@@ -440,8 +451,10 @@ OF_SPLITS = (
         "ScatterNet and a linear model outperforms all methods across all data sets and (E, R)",
         "section 6.1",
         f"{ROBUST} is the best model in every row, with and without privacy",
-        "the linear model minus each other model, row by row",
+        "the linear model minus each other model, row by row; "
+        f"{UNCOLLAPSED}, which can only favour the model that the linear one is compared with",
         "rows",
+        collapsing=FRAGILE,
     ),
     _Stated(
         collapses,
@@ -493,7 +506,7 @@ def _stated(stated: _Stated, dataset: str, figure: str, sweep: str) -> Claim:
         f"{dataset}: {stated.reading}",
         f"{stated.place}, Table {figure[-1]}",
         sweep,
-        decided_by(stated.test, dataset, figure, combined=stated.combined),
+        decided_by(stated.test, dataset, figure, combined=stated.combined, collapsing=stated.collapsing),
         f"{FINAL}; {stated.how}; {CHANCE}",
         rests_on(stated.test, dataset, figure),
         statement=stated.statement,

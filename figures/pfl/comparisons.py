@@ -52,15 +52,20 @@ def on(runs: pd.DataFrame, dataset: str) -> pd.DataFrame:
 
 
 def decided_by(
-    test: Test, dataset: str, *figures: str, combined: Callable = every
+    test: Test, dataset: str, *figures: str, combined: Callable = every, collapsing: Collection[str] = ()
 ) -> Callable[[pd.DataFrame], Verdict]:
     """Return a check of a claim on one data set, with the outcome of the same test on the published tables beside it.
 
-    combined: `every`, or `some` where one comparison that is met suffices.
+    Args:
+        test: the comparisons.
+        dataset: of the runs and the tables.
+        figures: the published tables.
+        combined: `every`, or `some` where one comparison that is met suffices.
+        collapsing: as of `cells.of_runs`.
     """
 
     def check(runs: pd.DataFrame) -> Verdict:
-        ours = cells.of_runs(common.final(on(runs, dataset)), dataset)
+        ours = cells.of_runs(common.final(on(runs, dataset)), dataset, collapsing)
         theirs = cells.of_tables(dataset, figures, ours.spreads)
         return decide(test(ours), test(theirs), ours, combined)
 
@@ -123,6 +128,8 @@ def decide(ours: Sequence[Comparison], theirs: Sequence[Comparison], run: Cells,
     evidence = [counted(margins, len(ours))]
     if run.diverged:
         evidence.append(f"{run.diverged} run{'s' * (run.diverged > 1)} diverged, counted as 0 %")
+    if run.collapsed:
+        evidence.append(f"{run.collapsed} run{'s' * (run.collapsed > 1)} collapsed, left out")
     evidence.append(f"the published numbers (in brackets) by the same test: {_published(theirs, combined)}")
     for group, pairs in groupby(zip(ours, theirs, strict=True), key=lambda pair: pair[0].group):
         items = groupby(pairs, key=lambda pair: pair[0].item)

@@ -14,8 +14,8 @@ LOW, HIGH, LAST = (1.2, 1, 10, "SN+Lin"), (2.93, 2, 10, "SN+Lin"), (1.2, 20, 10,
 ALONE = (1.2, 20, 10, "CNN+TS")
 
 
-def cells(**runs):
-    """Of accuracies in percent by name of a cell, [seed]; None is a seed that was not run."""
+def cells(collapsing=(), **runs):
+    """Of accuracies in percent by name of a cell, [seed]; None is a seed that was not run, NaN one that diverged."""
     names = {"low": LOW, "high": HIGH, "last": LAST, "alone": ALONE}
     rows = [
         dict(zip(KEYS, names[name], strict=True)) | {"trial": seed, "seed": seed, "test_accuracy": value / 100}
@@ -23,7 +23,7 @@ def cells(**runs):
         for seed, value in enumerate(values)
         if value is not None
     ]
-    return of_runs(pd.DataFrame(rows).assign(dataset="MNIST"), "MNIST")
+    return of_runs(pd.DataFrame(rows).assign(dataset="MNIST"), "MNIST", collapsing)
 
 
 def test_cells_of_a_kind_share_model_privacy_clients_and_about_the_local_epochs():
@@ -37,6 +37,27 @@ def test_cells_of_a_kind_share_model_privacy_clients_and_about_the_local_epochs(
 def test_the_spread_is_pooled_by_degrees_of_freedom_over_cells_of_a_kind():
     found = cells(low=[90, 92], high=[95, 96, 97], last=[80]).spreads
     assert found == {kind(LOW): Spread(pytest.approx(math.sqrt((2 + 2) / 3)), 3, 2)}
+
+
+def test_runs_that_collapsed_are_left_out_of_the_models_that_are_named_and_counted():
+    runs = {"alone": [97, 11, math.nan, 95, 93, 48], "low": [90, 10, 92]}
+    left = cells(collapsing=[ALONE[3]], **runs)
+    assert left.values[ALONE].runs.tolist() == pytest.approx([97, 95, 93, 48])  # the median with 0 for NaN is 70.5
+    assert left.values[LOW].count == 3
+    assert left.spreads[kind(ALONE)].freedom == 3
+    assert (left.collapsed, left.diverged) == (0, 0)
+    left.difference({ALONE: 1, LOW: -1})
+    assert (left.collapsed, left.diverged) == (2, 0)
+    kept = cells(**runs)
+    kept.difference({ALONE: 1, LOW: -1})
+    assert kept.values[ALONE].mean == pytest.approx(344 / 6)
+    assert (kept.collapsed, kept.diverged) == (0, 1)
+
+
+def test_a_single_run_and_a_cell_in_which_most_collapse_are_not_left_out():
+    left = cells(collapsing=[ALONE[3], LOW[3]], alone=[11, 97, 9.7, 9.8], low=[10])
+    assert left.values[ALONE].count == 4
+    assert left.values[LOW].count == 1
 
 
 def test_three_shared_seeds_are_compared_run_by_run():
