@@ -137,13 +137,10 @@ def test_one_run_measures_something_where_there_is_something_to_measure():
     assert 0.3 < bound(of(found, "true"), "one run").found < 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "family", "canaries"),
-    [
-        ("dp_fedavg", "layers", 21),
-        pytest.param("dp_fedavg", "layers", 48, marks=pytest.mark.slow),
-        pytest.param("dp_fedrep", "heads", 21, marks=pytest.mark.slow),
-    ],
+    [("dp_fedavg", "layers", 21), ("dp_fedavg", "layers", 48), ("dp_fedrep", "heads", 21)],
 )
 def test_every_task_for_users_holds_as_many_canaries_as_asked_for(name, family, canaries):
     found = audit(name, family=family, runs=3000, canaries=canaries, power=False, seconds=0)

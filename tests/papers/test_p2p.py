@@ -214,9 +214,8 @@ def results(tmp_path_factory, ratings):
     return rows
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name == "p2p_movielens" else [pytest.mark.slow]) for name in SWEEPS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SWEEPS)
 def test_a_tiny_one_runs_into_parquet(results, name):
     rows, sweep = results(name), tiny(name)
     assert set(rows["algorithm"]) == set(sweep.entries)

@@ -133,16 +133,10 @@ def test_every_sweep_lowers(name, monkeypatch):
 # ---- Comparisons ----
 
 NETWORK = "digits_cnn"  # whose model is large enough that a CPU computes one user after the other
-FAST_BASELINES = ("PPSGD with own heads",)
 
 
-@pytest.mark.parametrize(
-    "label",
-    [
-        pytest.param(label, marks=[] if label in FAST_BASELINES else [pytest.mark.slow])
-        for label in PROBLEMS[NETWORK]().baselines or {}
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("label", PROBLEMS[NETWORK]().baselines or {})
 def test_every_baseline_of_a_network_lowers_here_and_elsewhere(label, monkeypatch):
     """Users of a network with many parameters are computed in turn on a CPU, for several points at a time."""
     problem = PROBLEMS[NETWORK]()
