@@ -1,6 +1,7 @@
 """Imports point one way, in no circle, and nothing asks which paper it works for."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,16 @@ from bench.papers import PAPERS
 ROOT = Path(__file__).parent.parent
 
 
+parsed = cache(ast.parse)  # trees are read and not changed
+
+
 def modules(root: Path) -> dict[str, ast.Module]:
     found = {}
     for top in ("bench", "figures"):
         for path in sorted((root / top).rglob("*.py")):
             parts = path.relative_to(root).with_suffix("").parts
             name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-            found[name] = ast.parse(path.read_text())
+            found[name] = parsed(path.read_text())
     return found
 
 

@@ -13,6 +13,7 @@ HEAVY |= {"dp_accounting", "bench.papers.pfl", "bench.papers.pfl_cells", "figure
 ACCOUNTING = {"dp_accounting", "scipy.special", "scipy.stats"}
 EPSILON = "epsilon --noise-multiplier 1 --sampling-rate 0.01 --steps 20000 --delta 1e-4"
 NOISE = "noise --epsilon 2 --sampling-rate 0.01 --steps 2000 --delta 1e-4"
+DRAWING = {"pandas", "pyarrow", "matplotlib", "scipy.special", "figures"}
 DRAW = "import bench.analysis.select, figures.command_line, figures"
 COMMAND = "import sys; from bench.__main__ import main; sys.argv[1:] = {!r}; assert main() == 0"
 
@@ -31,15 +32,14 @@ def imported(code: str) -> set[str]:
         ("import bench", set()),
         (COMMAND.format(["--version"]), set()),
         (COMMAND.format(["--help"]), set()),
-        (COMMAND.format(["run", "--help"]), set()),
+        pytest.param(COMMAND.format(["run", "--help"]), set(), marks=pytest.mark.slow),
         (COMMAND.format(EPSILON.split()), ACCOUNTING),
-        (COMMAND.format(NOISE.split()), ACCOUNTING),
+        pytest.param(COMMAND.format(NOISE.split()), ACCOUNTING, marks=pytest.mark.slow),
         (COMMAND.format(["conformance"]), set()),
         ("from bench.conformance import check", ACCOUNTING),
-        ("from bench import load", {"pandas", "pyarrow"}),
         ("from bench import compare, load, run", {"pandas", "pyarrow"}),
-        (DRAW, {"pandas", "pyarrow", "matplotlib", "scipy.special", "figures"}),
-        (f"{DRAW}, figures.claims", {"pandas", "pyarrow", "matplotlib", "scipy.special", "figures"}),
+        pytest.param(DRAW, DRAWING, marks=pytest.mark.slow),
+        (f"{DRAW}, figures.claims", DRAWING),
     ],
 )
 def test_only_what_is_needed_is_imported(code, may):

@@ -94,7 +94,12 @@ def used(name: str, task, rounds: int, **changes) -> np.ndarray:
     return np.asarray(_used(task, {}, jax.random.key(3), make=method.make, static=static, rounds=rounds))
 
 
-@pytest.mark.parametrize("name", cases(ALGORITHMS, slow=VARIANTS))
+# Methods that use examples as another one does, from which they differ in their messages or in the server's step.
+ALIKE = {"dp_fedopt", "dp_fedprox", "dp_fedsam", "dp_fedblur", "dp_fedsmp", "dp_fedls", "accelerated"}
+ALIKE |= {"subgradient", "local_networks"}
+
+
+@pytest.mark.parametrize("name", cases(ALGORITHMS, slow=VARIANTS | ALIKE))
 def test_every_method_says_what_a_round_costs_and_uses_so_many_examples(name):
     task, said = toy_of(name).task(), cost_of(name)
     counts = used(name, task, toy_of(name).rounds if name == "localized" else 4)

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from slow_cases import cases
 from tiny_sweeps import private_sgd, sweep_of, walks
 
 from bench.algorithms import ppsgd
@@ -14,8 +15,10 @@ from bench.privacy import accounting, events
 from bench.sweeps.grids import keeping_rounds, listed, with_grid, with_rounds
 from bench.sweeps.spec import Entry, grid
 
+MANY_POINTS = {"isrl_heterogeneity", "isrl_rounds", "p2p_dimensions"}
 
-@pytest.mark.parametrize("name", SWEEPS)
+
+@pytest.mark.parametrize("name", cases(SWEEPS, slow=MANY_POINTS))
 def test_a_column_given_its_own_values_loses_no_point(name):
     """Where a column may be replaced at all, every point that the sweep had is there again."""
     sweep, replaced = SWEEPS[name]("smoke"), 0
