@@ -127,9 +127,9 @@ def of_runs(rows: pd.DataFrame, dataset: str, collapsing: Collection[str] = ()) 
     Args:
         rows: runs after the last round.
         dataset: its name.
-        collapsing: models of which those runs are left out that collapsed: below half of the median of their cell.
-            Where one seed in some collapses, a mean over seeds says how often that happens and little else, and no
-            affordable number of seeds decides a difference of it.
+        collapsing: models whose collapsed runs are left out: those below half of the median of their cell. Where one
+            seed in some collapses, a mean over seeds says how often that happens and little else. A cell in which most
+            runs collapse keeps them.
     """
     rows = rows[rows["dataset"] == dataset]
     accuracy = rows["test_accuracy"].astype(float).where(np.isfinite(rows["test_accuracy"].astype(float)))
@@ -149,7 +149,7 @@ def of_runs(rows: pd.DataFrame, dataset: str, collapsing: Collection[str] = ()) 
     spreads = {name: _spread(*zip(*squares, strict=True)) for name, squares in several.items()}
     lost = accuracy.isna().to_numpy()
     lost_in = [as_key(*key) for key in rows.loc[lost, KEYS].itertuples(index=False, name=None)]
-    counted_as_0 = Counter(key for key in lost_in if key[3] not in collapsing)
+    counted_as_0 = Counter(key for key in lost_in if key[3] not in collapsing or (runs[key] == 0).any())
     return Cells(dataset, values, spreads, counted_as_0, left_out)
 
 

@@ -65,8 +65,10 @@ def decided_by(
     """
 
     def check(runs: pd.DataFrame) -> Verdict:
-        ours = cells.of_runs(common.final(on(runs, dataset)), dataset, collapsing)
-        theirs = cells.of_tables(dataset, figures, ours.spreads)
+        rows = common.final(on(runs, dataset))
+        ours = cells.of_runs(rows, dataset, collapsing)
+        # Published means are of all runs, so they have the spread of all of ours.
+        theirs = cells.of_tables(dataset, figures, cells.of_runs(rows, dataset).spreads if collapsing else ours.spreads)
         return decide(test(ours), test(theirs), ours, combined)
 
     return check
@@ -129,7 +131,7 @@ def decide(ours: Sequence[Comparison], theirs: Sequence[Comparison], run: Cells,
     if run.diverged:
         evidence.append(f"{run.diverged} run{'s' * (run.diverged > 1)} diverged, counted as 0 %")
     if run.collapsed:
-        evidence.append(f"{run.collapsed} run{'s' * (run.collapsed > 1)} collapsed, left out")
+        evidence.append(f"{run.collapsed} run{'s' * (run.collapsed > 1)} below half of their cell's median, left out")
     evidence.append(f"the published numbers (in brackets) by the same test: {_published(theirs, combined)}")
     for group, pairs in groupby(zip(ours, theirs, strict=True), key=lambda pair: pair[0].group):
         items = groupby(pairs, key=lambda pair: pair[0].item)

@@ -54,6 +54,14 @@ def test_runs_that_collapsed_are_left_out_of_the_models_that_are_named_and_count
     assert (kept.collapsed, kept.diverged) == (0, 1)
 
 
+@pytest.mark.parametrize("alone", [[math.nan], [math.nan, math.nan, 97]])
+def test_runs_that_diverged_and_are_not_left_out_count_as_diverged(alone):
+    left = cells(collapsing=[ALONE[3]], alone=alone, low=[90])
+    left.difference({ALONE: 1, LOW: -1})
+    assert left.values[ALONE].count == len(alone)
+    assert (left.collapsed, left.diverged) == (0, np.isnan(alone).sum())
+
+
 def test_a_single_run_and_a_cell_in_which_most_collapse_are_not_left_out():
     left = cells(collapsing=[ALONE[3], LOW[3]], alone=[11, 97, 9.7, 9.8], low=[10])
     assert left.values[ALONE].count == 4
