@@ -37,6 +37,7 @@ def imported(code: str) -> set[str]:
         pytest.param(COMMAND.format(NOISE.split()), ACCOUNTING, marks=pytest.mark.slow),
         (COMMAND.format(["conformance"]), set()),
         ("from bench.conformance import check", ACCOUNTING),
+        pytest.param("from bench import load", {"pandas", "pyarrow"}, marks=pytest.mark.slow),
         ("from bench import compare, load, run", {"pandas", "pyarrow"}),
         pytest.param(DRAW, DRAWING, marks=pytest.mark.slow),
         (f"{DRAW}, figures.claims", DRAWING),

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+MANY_POINTS = {"isrl_heterogeneity", "isrl_rounds", "p2p_dimensions"}  # sweeps of the most points
+
 
 def cases(values: Iterable[Any], slow: Container[Any]) -> list[Any]:
     """The values of a test's parameter, of which those in `slow` are marked."""

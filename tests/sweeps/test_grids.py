@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from slow_cases import cases
+from slow_cases import MANY_POINTS, cases
 from tiny_sweeps import private_sgd, sweep_of, walks
 
 from bench.algorithms import ppsgd
@@ -14,8 +14,6 @@ from bench.papers import SWEEPS, isrl, isrl_noise, p2p_noise, ppsgd_grid
 from bench.privacy import accounting, events
 from bench.sweeps.grids import keeping_rounds, listed, with_grid, with_rounds
 from bench.sweeps.spec import Entry, grid
-
-MANY_POINTS = {"isrl_heterogeneity", "isrl_rounds", "p2p_dimensions"}
 
 
 @pytest.mark.parametrize("name", cases(SWEEPS, slow=MANY_POINTS))

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from slow_cases import cases
+from slow_cases import MANY_POINTS, cases
 from tiny_sweeps import WALK, points_of, private_sgd, sweep_of
 
 from bench.algorithms import ppsgd
@@ -57,7 +57,7 @@ def test_thin_refuses_what_the_sweep_does_not_have(keep, changes, said):
         thin(private_sgd(), keep, **changes)
 
 
-@pytest.mark.parametrize("name", cases(SWEEPS, slow={"isrl_heterogeneity", "isrl_rounds", "p2p_dimensions"}))
+@pytest.mark.parametrize("name", cases(SWEEPS, slow=MANY_POINTS))
 def test_smaller_scales_try_nothing_that_the_paper_scale_does_not(name):
     """Column by column, and point by point but for columns that a scale sets to one value (fewer passes)."""
     scales = {scale: SWEEPS[name](scale) for scale in SCALES}
