@@ -67,7 +67,7 @@ if ! grep -qsx "$lock $stamp" "$venv/stamp"; then
   grep -qs "$("$python" -c 'import sys; print(sys.version.split()[0])')" "$venv/pyvenv.cfg" || "$python" -m venv --clear "$venv"
   touch "$venv/stamp"
   sed -i.old "/^${lock//./\\.} /d" "$venv/stamp"
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$lock" \
+  "$venv/bin/python" -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r "$lock" \
     || fail "the packages of $lock could not be installed: see above; is the network reachable?"
   case "$jax" in
     locked) ;;
@@ -85,6 +85,8 @@ if ! grep -qsx "$lock $stamp" "$venv/stamp"; then
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "jax[cuda13]==$version" \
       || fail "the CUDA build of jax $version could not be installed: see above, or leave --gpu out"
   fi
+  # pip would use one core. Some packages hold files that are templates, or for another Python.
+  "$venv/bin/python" -m compileall -q -j 0 "$venv"/lib/python*/site-packages >/dev/null 2>&1 || true
   echo "$lock $stamp" >>"$venv/stamp"
 fi
 run=$venv/bin/python

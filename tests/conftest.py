@@ -3,11 +3,15 @@ files."""
 
 import gc
 import os
+import platform
 import re
 import socket
+import sys
 import tempfile
 import zlib
 from pathlib import Path
+
+gc.disable()  # until all tests are collected, since next to nothing of what is imported can be freed
 
 # Before anything imports bench: tests neither read nor write the user's cache, data or downloads.
 _FOLDER = tempfile.TemporaryDirectory(prefix="bench-tests-")
@@ -16,9 +20,15 @@ os.environ["TFDS_DATA_DIR"] = os.path.join(_FOLDER.name, "tfds")
 os.environ["BENCH_SOURCE"] = "none"
 os.environ.pop("BENCH_DATA", None)
 
-from compiling import compile_quickly, share_contexts, stage_without_programs  # noqa: E402
+# Else each of the many processes that tests start would compile every module of the package again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+from compiling import compile_quickly, keep_programs, share_contexts, stage_without_programs  # noqa: E402
 
 compile_quickly()  # before anything imports jax
+PROGRAMS = Path(__file__).parents[1] / ".pytest_cache" / "compiled" / platform.node()
+keep_programs(PROGRAMS)
 
 import hypothesis  # noqa: E402
 import jax  # noqa: E402
@@ -45,8 +55,17 @@ jax.config.update("jax_numpy_dtype_promotion", "strict")
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
 
+MOST_PROGRAMS = 5e8  # bytes on disk
+
+
 def pytest_configure(config):
     config.addinivalue_line("filterwarnings", "error")
+    # JAX then compiles the program: another process may be writing it, or have been killed while it did.
+    config.addinivalue_line("filterwarnings", "ignore:Error reading persistent compilation cache entry")
+    if not hasattr(config, "workerinput"):  # once, before the workers start
+        from bench.execution import compile_cache
+
+        compile_cache.tidy(PROGRAMS, MOST_PROGRAMS)
 
 
 def share_of(config) -> tuple[int, int]:
@@ -77,6 +96,7 @@ def pytest_collection_modifyitems(config, items):
 def pytest_collection_finish(session):
     """Spare garbage collection the objects of imported modules, and most of its runs, which take 5 % of the time."""
     gc.freeze()
+    gc.enable()
     gc.set_threshold(20_000, 10, 10)
 
 

@@ -5,8 +5,10 @@ import zlib
 
 import jax
 import jax.numpy as jnp
+import pytest
 
 from bench.execution import compile_cache
+from bench.execution.run import use_compilation_cache
 
 
 def entries(folder):
@@ -52,22 +54,42 @@ def test_a_folder_that_is_not_there_or_cannot_be_read_is_no_error(tmp_path):
     assert list(tmp_path.iterdir()) == [tmp_path / "file"]
 
 
-def test_what_jax_writes_is_what_is_looked_at(tmp_path):
+@pytest.fixture
+def no_folder():
+    """JAX without a folder for programs, as it starts."""
+    names = "jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs"
+    before = {name: getattr(jax.config, name) for name in names}
+    jax.config.update("jax_compilation_cache_dir", None)
+    jax.experimental.compilation_cache.compilation_cache.reset_cache()
+    yield
+    for name, value in before.items():
+        jax.config.update(name, value)
+    jax.experimental.compilation_cache.compilation_cache.reset_cache()
+
+
+def test_programs_are_kept_beside_the_data_sets_unless_a_folder_was_chosen(tmp_path, monkeypatch, no_folder):
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path))
+    (tmp_path / "compiled").mkdir()
+    fill(tmp_path / "compiled", broken=b"\x78 damaged")
+    use_compilation_cache()
+    assert jax.config.jax_compilation_cache_dir == str(tmp_path / "compiled")
+    assert entries(tmp_path / "compiled") == set()
+    jax.jit(lambda x: 3.0 * x - 0.54321)(jnp.ones(7)).block_until_ready()
+    assert entries(tmp_path / "compiled") != set()
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "another"))
+    use_compilation_cache()
+    assert jax.config.jax_compilation_cache_dir == str(tmp_path / "compiled")
+
+
+def test_what_jax_writes_is_what_is_looked_at(tmp_path, no_folder):
     """The names of its entries, and how they are packed."""
-    before = jax.config.jax_compilation_cache_dir, jax.config.jax_persistent_cache_min_compile_time_secs
-    try:
-        jax.config.update("jax_compilation_cache_dir", str(tmp_path))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-        jax.experimental.compilation_cache.compilation_cache.reset_cache()
-        jax.jit(lambda x: 3.0 * x - 0.12345)(jnp.ones(7)).block_until_ready()
-        written = entries(tmp_path)
-        compile_cache.tidy(tmp_path)
-        assert entries(tmp_path) == written != set()
-        cut = min(written)
-        (tmp_path / cut).write_bytes((tmp_path / cut).read_bytes()[:-5])
-        compile_cache.tidy(tmp_path)
-        assert entries(tmp_path) == written - {cut}
-    finally:
-        jax.config.update("jax_compilation_cache_dir", before[0])
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", before[1])
-        jax.experimental.compilation_cache.compilation_cache.reset_cache()
+    jax.config.update("jax_compilation_cache_dir", str(tmp_path))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    jax.jit(lambda x: 3.0 * x - 0.12345)(jnp.ones(7)).block_until_ready()
+    written = entries(tmp_path)
+    compile_cache.tidy(tmp_path)
+    assert entries(tmp_path) == written != set()
+    cut = min(written)
+    (tmp_path / cut).write_bytes((tmp_path / cut).read_bytes()[:-5])
+    compile_cache.tidy(tmp_path)
+    assert entries(tmp_path) == written - {cut}

@@ -3,6 +3,7 @@
 import importlib.metadata
 import os
 from itertools import count
+from pathlib import Path
 
 # Of XLA. Loops are emitted in the older way, which takes half as long to compile, and small programs are not cut up.
 # Later versions of jaxlib end the process on the first of these flags.
@@ -20,6 +21,17 @@ def compile_quickly() -> None:
     os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "true"
     if importlib.metadata.version("jaxlib").startswith(WITH_FLAGS):
         os.environ["XLA_FLAGS"] = QUICK
+
+
+def keep_programs(folder: Path) -> None:
+    """Keep compiled programs in a folder, for later tests and for processes that tests start. Call it as above.
+
+    JAX finds a program by its text, its options and the version of XLA, so one that has changed is compiled again; but
+    not by the processor, so the folder must be of one machine. The folder is in the names of the entries.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(folder))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")  # thousands of small ones add up
 
 
 def share_contexts(uses: int = 200) -> None:
