@@ -167,6 +167,7 @@ class Door:
         self._key, self._closed = key, threading.Event()
         self._expected: dict[str, queue.SimpleQueue[Connection]] = {}
         self._refused: set[str] = set()  # addresses
+        self._reporting = threading.Lock()
         self._places = threading.BoundedSemaphore(AT_ONCE)
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -208,12 +209,14 @@ class Door:
             waiting.put(connection)
         except Exception as error:  # whatever somebody without the key may send
             connection.close()
-            if address not in self._refused and len(self._refused) < AT_ONCE:
+            with self._reporting:  # connections of one address may be refused at the same time
+                new = address not in self._refused and len(self._refused) < AT_ONCE
+                self._refused.add(address)
+            if new:
                 print(
                     f"refused connections from {address}, without the key of this run ({type(error).__name__})",
                     file=sys.stderr,
                 )
-            self._refused.add(address)
         finally:
             limit.cancel()
             arrived.close()

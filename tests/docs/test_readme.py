@@ -113,7 +113,7 @@ def test_pages_examples_and_tutorials_import_from_the_public_addresses_alone():
     """`bench` and `bench.parts` for methods, tasks and sweeps, `bench.audit` and `figures`; what is behind may move."""
     public = {"bench", "bench.parts", "bench.audit", "figures"}
     found = {}
-    for page in (*PAGES, *(ROOT / "examples").iterdir()):
+    for page in (*PAGES, *(path for path in (ROOT / "examples").iterdir() if path.is_file())):
         text = re.sub(r"^```python\n# bench/.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)  # its own
         found[page.name] = set(re.findall(r'^\s*"?(?:from|import) ((?:bench|figures)[\w.]*)', text, re.MULTILINE))
     assert {name: modules - public for name, modules in found.items() if modules - public} == {}
