@@ -60,8 +60,8 @@ MOST_PROGRAMS = 5e8  # bytes on disk
 
 def pytest_configure(config):
     config.addinivalue_line("filterwarnings", "error")
-    # JAX then compiles the program: another process may be writing it, or have been killed while it did.
-    config.addinivalue_line("filterwarnings", "ignore:Error reading persistent compilation cache entry")
+    # JAX then compiles the program. Another process may be writing it, or was killed while it did, or the disk is full.
+    config.addinivalue_line("filterwarnings", "ignore:Error (reading|writing) persistent compilation cache entry")
     if not hasattr(config, "workerinput"):  # once, before the workers start
         from bench.execution import compile_cache
 
