@@ -97,10 +97,10 @@ def test_what_jax_writes_is_what_is_looked_at(tmp_path, no_folder):
 
 
 def test_an_entry_that_is_being_written_stops_nobody(tmp_path, no_folder):
-    """JAX warns, which an ordinary warning would make an error in tests, and compiles the program."""
+    """JAX warns, and compiles the program; no other warning is let through in tests."""
+    numbers = jnp.arange(7.0)
     jax.config.update("jax_compilation_cache_dir", str(tmp_path))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    numbers = jnp.arange(7.0)
     for cut in (False, True):
         np.testing.assert_allclose(jax.jit(lambda x: 2.0 * x - 0.54321)(numbers), 2.0 * np.arange(7.0) - 0.54321)
         (entry,) = entries(tmp_path)
