@@ -3,7 +3,6 @@ files."""
 
 import gc
 import os
-import platform
 import re
 import socket
 import sys
@@ -24,10 +23,10 @@ os.environ.pop("BENCH_DATA", None)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-from compiling import compile_quickly, keep_programs, share_contexts, stage_without_programs  # noqa: E402
+from compiling import compile_quickly, keep_programs, processor, share_contexts, stage_without_programs  # noqa: E402
 
 compile_quickly()  # before anything imports jax
-PROGRAMS = Path(__file__).parents[1] / ".pytest_cache" / "compiled" / platform.node()
+PROGRAMS = Path(__file__).parents[1] / ".pytest_cache" / "compiled" / processor()
 keep_programs(PROGRAMS)
 
 import hypothesis  # noqa: E402

@@ -3,6 +3,8 @@
 import contextlib
 import importlib.metadata
 import os
+import platform
+import zlib
 from itertools import count
 from pathlib import Path
 
@@ -24,11 +26,20 @@ def compile_quickly() -> None:
         os.environ["XLA_FLAGS"] = QUICK
 
 
+def processor() -> str:
+    """Return a name of what this processor can do; on systems that do not say it, that of the machine."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith(("flags", "Features")):
+                return f"{zlib.crc32(line.encode()):08x}"
+    return platform.node()
+
+
 def keep_programs(folder: Path) -> None:
     """Keep compiled programs in a folder, for later tests and for processes that tests start. Call it as above.
 
     JAX finds a program by its text, its options and the version of XLA, so one that has changed is compiled again; but
-    not by the processor, so the folder must be of one machine. The folder is in the names of the entries.
+    not by the processor, so the folder must be of one. The folder is in the names of the entries.
     """
     with contextlib.suppress(OSError):  # a checkout that cannot be written: JAX does without
         folder.mkdir(parents=True, exist_ok=True)
