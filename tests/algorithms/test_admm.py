@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
+from slow_cases import rows
 from tiny_peers import (
     MU,
     N,
@@ -47,7 +48,7 @@ def edges_of(task, played, num_ticks=1):
 
 @pytest.mark.parametrize(
     ("penalty", "num_steps", "num_ticks"),
-    [pytest.param(0.3, 10, 1, marks=pytest.mark.slow), (0.02, 10, 1), (1.0, 3, 4)],
+    rows([(0.3, 10, 1), (0.02, 10, 1), (1.0, 3, 4)], slow={(0.3, 10, 1), (0.02, 10, 1)}),
 )
 def test_every_tick_is_that_of_the_plain_implementation(penalty, num_steps, num_ticks):
     """Models are all that is compared: whatever was wrong in copies, Z or multipliers would reach them."""

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from slow_cases import cases
 from tiny_peers import squared_peers, with_budget
-from toy_problems import CLIENTS, EXAMPLES, FEATURES, VARIANTS, least_squares, toy_of
+from toy_problems import ALIKE, CLIENTS, EXAMPLES, FEATURES, VARIANTS, least_squares, toy_of
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Cost, Method
@@ -94,12 +94,11 @@ def used(name: str, task, rounds: int, **changes) -> np.ndarray:
     return np.asarray(_used(task, {}, jax.random.key(3), make=method.make, static=static, rounds=rounds))
 
 
-# Methods that use examples as another one does, from which they differ in their messages or in the server's step.
-ALIKE = {"dp_fedopt", "dp_fedprox", "dp_fedsam", "dp_fedblur", "dp_fedsmp", "dp_fedls", "accelerated"}
-ALIKE |= {"subgradient", "local_networks"}
+# Methods whose examples a test below counts, and those that use them as `ppsgd` or `dp_fedavg` does, or all of them.
+COUNTED = {"coordinate_descent", "ditto", "dp_scaffold", "fine_tuning", "local_dp", "local_models"}
 
 
-@pytest.mark.parametrize("name", cases(ALGORITHMS, slow=VARIANTS | ALIKE))
+@pytest.mark.parametrize("name", cases(ALGORITHMS, slow=VARIANTS | ALIKE | COUNTED))
 def test_every_method_says_what_a_round_costs_and_uses_so_many_examples(name):
     task, said = toy_of(name).task(), cost_of(name)
     counts = used(name, task, toy_of(name).rounds if name == "localized" else 4)
@@ -115,7 +114,9 @@ RANDOM = [
         {"sampler": "fixed", "num_sampled": 2, "batch_size": 3, "num_steps": 3},
         marks=pytest.mark.slow,
     ),
-    ("dp_fedavg", UNEQUAL, {"sampler": "poisson", "num_sampled": 2, "batch_size": 3}),
+    pytest.param(
+        "dp_fedavg", UNEQUAL, {"sampler": "poisson", "num_sampled": 2, "batch_size": 3}, marks=pytest.mark.slow
+    ),
     ("ppsgd", UNEQUAL, {"sampler": "cyclic", "num_sampled": 2, "batch_size": 3}),
     pytest.param("ditto", UNEQUAL, {"sampler": "fixed", "num_sampled": 2, "batch_size": 2}, marks=pytest.mark.slow),
     pytest.param(
@@ -131,16 +132,21 @@ RANDOM = [
         marks=pytest.mark.slow,
     ),
     ("dp_scaffold", None, {"sampler": "poisson", "num_sampled": 2, "batch_size": 2, "num_steps": 3}),
-    ("mr_mtl", UNEQUAL, {"sampler": "poisson", "batch_size": 2}),
+    pytest.param("mr_mtl", UNEQUAL, {"sampler": "poisson", "batch_size": 2}, marks=pytest.mark.slow),
     pytest.param("mr_mtl", UNEQUAL, {"sampler": "shuffled", "batch_size": 2}, marks=pytest.mark.slow),
-    ("dpsgd_fedavg", None, {"batch_size": 2, "num_epochs": 4.0}),
+    pytest.param("dpsgd_fedavg", None, {"batch_size": 2, "num_epochs": 4.0}, marks=pytest.mark.slow),
     pytest.param(
         "minibatch_sgd",
         None,
         {"sampler": "fixed", "batch_size": 2, "num_sampled": 3, "phase_rounds": 200},
         marks=pytest.mark.slow,
     ),
-    ("minibatch_sgd", None, {"sampler": "poisson", "batch_size": 2, "num_sampled": 3, "phase_rounds": 200}),
+    pytest.param(
+        "minibatch_sgd",
+        None,
+        {"sampler": "poisson", "batch_size": 2, "num_sampled": 3, "phase_rounds": 200},
+        marks=pytest.mark.slow,
+    ),
     ("coordinate_descent", PEERS, {"num_ticks": 4, "num_awake": 3}),
     pytest.param("admm", PEERS, {"num_ticks": 3}, marks=pytest.mark.slow),
 ]

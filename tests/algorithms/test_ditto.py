@@ -72,7 +72,7 @@ def test_the_common_model_of_ditto_is_that_of_global_private_sgd():
     "chosen",
     [
         pytest.param({"sampler": "poisson"}, marks=pytest.mark.slow),
-        {"sampler": "poisson", "clipping": "adaptive", "quantile": 0.3},
+        pytest.param({"sampler": "poisson", "clipping": "adaptive", "quantile": 0.3}, marks=pytest.mark.slow),
         {"sampler": "cyclic", "num_sampled": 3, "noise": "banded_sqrt"},
         pytest.param(
             {"sampler": "cyclic", "num_sampled": 3, "noise": "tree", "planned_rounds": 4, "clipping": "fixed"},
@@ -92,7 +92,7 @@ def test_every_noise_and_clipping_of_ditto_is_that_of_global_private_sgd_to_the_
     [
         pytest.param({"sampler": "fixed"}, marks=pytest.mark.slow),
         {"sampler": "poisson", "clipping": "adaptive", "quantile": 0.3},
-        {"sampler": "cyclic", "num_sampled": 3, "noise": "banded_sqrt"},
+        pytest.param({"sampler": "cyclic", "num_sampled": 3, "noise": "banded_sqrt"}, marks=pytest.mark.slow),
     ],
 )
 def test_fine_tuning_without_own_steps_is_dp_fedavg_to_the_bit(chosen):

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from slow_cases import cases
 
 from bench.algorithms.dp_fedavg import METHOD, dp_fedavg
 from bench.algorithms.ppsgd import ppsgd
@@ -19,7 +20,7 @@ def models(algorithm, num_rounds=5, seed=0):
     return algorithm.params(state)
 
 
-@pytest.mark.parametrize("sampler", ["fixed", "poisson"])
+@pytest.mark.parametrize("sampler", cases(["fixed", "poisson"], slow={"fixed"}))
 def test_one_local_step_is_ppsgd_without_local_models(sampler):
     task = synthetic(0, num_clients=10, num_features=6, batch_size=3)
     common = COMMON | {"sampler": sampler}

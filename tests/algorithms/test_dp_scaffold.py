@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from dp_accounting.rdp import RdpAccountant
+from slow_cases import cases
 from tiny_silos import task_of
 from toy_problems import EXAMPLES, least_squares
 
@@ -51,7 +52,7 @@ def minimiser(task: Task) -> np.ndarray:
 # ---- Special cases ----
 
 
-@pytest.mark.parametrize("steps", [1, 3])
+@pytest.mark.parametrize("steps", cases([1, 3], slow={1}))
 def test_without_control_variates_and_noise_it_is_fedavg(steps):
     task, rounds = least_squares(), 4
     shared = dict(num_sampled=task.num_clients, batch_size=EXAMPLES, sampler="all", step_size=0.2, num_steps=steps)
@@ -125,7 +126,7 @@ def loop(task: Task, args: dict, rounds: int):
     return out
 
 
-@pytest.mark.parametrize("sampler", ["poisson", "fixed"])
+@pytest.mark.parametrize("sampler", cases(["poisson", "fixed"], slow={"fixed"}))
 def test_a_plain_loop_gives_the_same(sampler):
     args = dict(num_sampled=2, num_steps=3, batch_size=4, sampler=sampler, step_size=0.2, server_step_size=0.7)
     args |= dict(clip_norm=0.8, noise_multiplier=1.3)

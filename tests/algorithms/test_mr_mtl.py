@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from dp_accounting.pld import PLDAccountant
+from slow_cases import cases
 from toy_problems import EXAMPLES, least_squares
 
 from bench.algorithms import ALGORITHMS
@@ -77,7 +78,7 @@ def test_from_the_mean_without_noise_it_is_fedavg():
         np.testing.assert_allclose(own[t]["mean"], state.variables["w"], rtol=2e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("sampler", ["shuffled", "poisson"])
+@pytest.mark.parametrize("sampler", cases(["shuffled", "poisson"], slow={"shuffled"}))
 def test_without_pull_a_silo_depends_on_nobody_else_to_the_last_bit(sampler):
     first = unequal(0)
     other = unequal(1)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from slow_cases import rows
 from tiny_peers import (
     ALIKE,
     MU,
@@ -72,8 +73,13 @@ def moves(task, other, seed, **args):
 # ---- Sensitivity ----
 
 
-@pytest.mark.parametrize("mechanism", NORMS)
-@pytest.mark.parametrize("problem", [logistic_peers, squared_peers])
+@pytest.mark.parametrize(
+    ("problem", "mechanism"),
+    rows(
+        [(problem, mechanism) for problem in (logistic_peers, squared_peers) for mechanism in NORMS],
+        slow={(logistic_peers, "laplace"), (squared_peers, "gaussian")},
+    ),
+)
 @settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 50),

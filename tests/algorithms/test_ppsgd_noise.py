@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from slow_cases import cases
 from tiny_ppsgd import has_std, last
 
 from bench.data.task import Task
@@ -57,7 +58,7 @@ def test_noise_is_fresh_in_every_round():
     assert not has_std(w, 0.5 / 3)
 
 
-@pytest.mark.parametrize("noise_multiplier", [0.01, 0.02])
+@pytest.mark.parametrize("noise_multiplier", cases([0.01, 0.02], slow={0.02}))
 def test_the_noise_floor_of_global_learning_is_that_of_a_linear_recursion(noise_multiplier):
     """Where every user's Hessian is lambda I and nothing is clipped, w - v is stationary with variance
     s (sigma C / N)^2 / (lambda (2 - s lambda)): four times as much for twice the noise."""

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from slow_cases import cases
 from tiny_ppsgd import AT_LEAST_TWO, D, K, last, stored_task
 
 from bench.data.task import Task
@@ -35,7 +36,7 @@ def test_fixed_size_sampling_of_everybody_is_everybody_up_to_order():
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6), ours, theirs)
 
 
-@pytest.mark.parametrize("personalization", [0.3, 3.0, np.inf])
+@pytest.mark.parametrize("personalization", cases([0.3, 3.0, np.inf], slow={3.0}))
 def test_without_clipping_and_noise_it_is_gradient_descent_on_the_pooled_loss(personalization):
     """f(w, theta) = mean over clients of their mean loss; theta_i steps with N times its partial gradient."""
     task = stored_task()

@@ -43,7 +43,9 @@ def test_momentum_0_is_fedavg():
     np.testing.assert_allclose(path("dp_fedopt", beta1=0.0), path("dp_fedavg"), rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("args", [{"proximal": 0.0}, {"proximal": 0.7, "num_steps": 1}])
+@pytest.mark.parametrize(
+    "args", cases([{"proximal": 0.0}, {"proximal": 0.7, "num_steps": 1}], slow=[{"proximal": 0.7, "num_steps": 1}])
+)
 def test_fedprox_without_a_pull_and_with_one_local_step_is_fedavg(args):
     others = {name: value for name, value in args.items() if name == "num_steps"}
     np.testing.assert_allclose(path("dp_fedprox", **args), path("dp_fedavg", **others), rtol=1e-5, atol=1e-7)

@@ -50,7 +50,7 @@ def path(name: str, num_rounds: int = 6, task=TASK, **args) -> np.ndarray:
     return np.stack(out)
 
 
-@pytest.mark.parametrize("name", cases(PLAIN, slow={"dp_fedls", "dp_fedblur"}))
+@pytest.mark.parametrize("name", cases(PLAIN, slow={"dp_fedls", "dp_fedblur", "dp_fedsmp"}))
 def test_without_what_is_their_own_they_are_fedavg(name):
     np.testing.assert_allclose(path(name, **PLAIN[name]), path("dp_fedavg"), rtol=1e-5, atol=1e-7)
     assert not np.allclose(path(name, **OTHER[name]), path("dp_fedavg"), rtol=1e-2)

@@ -176,6 +176,10 @@ SILOS = {"num_sampled": CLIENTS, "sampler": "all", "clip_norm": np.inf, "noise_m
 
 # Methods that share a program with another one, which is tried by default: `--slow` tries these as well.
 VARIANTS = {"dpsgd_fedadamw", "dpsgd_fedopt", "dpsgd_fedprox", "dpsgd_mrmtl", "dpsgd_scaffold"}
+# Methods that use examples and draw as another one does, from which they differ in their messages, in the local
+# objective or in the server's step. Files of their own try these.
+ALIKE = {"dp_fedopt", "dp_fedprox", "dp_fedsam", "dp_fedblur", "dp_fedsmp", "dp_fedls", "accelerated", "subgradient"}
+ALIKE |= {"local_networks"}
 
 AT_ONCE = {  # of networks: all examples that a client has in every step, so samples at rate 1
     "total_epochs": 100,
