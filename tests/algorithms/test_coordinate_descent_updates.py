@@ -25,7 +25,7 @@ from bench.algorithms.coordinate_descent import METHOD
 @pytest.mark.parametrize(
     "args",
     [
-        BASE | {"start_value": 0.7},
+        pytest.param(BASE | {"start_value": 0.7}, marks=pytest.mark.slow),
         NOISY,
         NOISY | {"mechanism": "gaussian"},
         NOISY | {"max_updates": 5, "num_updates": 5.0},
@@ -50,7 +50,11 @@ def test_every_tick_is_that_of_the_plain_implementation(args):
 
 @pytest.mark.parametrize(
     ("problem", "args"),
-    [(logistic_peers, {}), (squared_peers, {}), (logistic_peers, {"num_awake": 4})],
+    [
+        (logistic_peers, {}),
+        pytest.param(squared_peers, {}, marks=pytest.mark.slow),
+        (logistic_peers, {"num_awake": 4}),
+    ],
     ids=["logistic", "squared", "batches"],
 )
 def test_without_noise_it_goes_to_the_minimiser(problem, args):

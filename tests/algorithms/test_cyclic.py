@@ -35,9 +35,9 @@ stored = partial(users_in_turn.stored, CLIENTS)
 
 def rounds(task: Task, count: int, seed: int = 0, reduce: str = "mean"):
     who = participation(task, num_sampled=SAMPLED, batch_size=3, sampler="cyclic", reduce=reduce)
-    schedule, out = who.init(jax.random.key(seed)), []
+    schedule, draw, out = who.init(jax.random.key(seed)), jax.jit(who.draw), []
     for t in range(count):
-        drawn, schedule = who.draw(jax.random.key(100 + t), schedule)
+        drawn, schedule = draw(jax.random.key(100 + t), schedule)
         out.append(drawn)
     return out
 
@@ -92,10 +92,13 @@ STATEMENT = {"delta": 1e-5, "privacy_unit": "user", "protects_against": "everybo
 
 def by_chance(task, count: int, seed: int = 0, groups: int = GROUPS):
     who = participation(task, num_sampled=FEW, batch_size=3, sampler="cyclic_poisson", num_bands=groups)
-    schedule, draw = who.init(jax.random.key(seed)), jax.jit(who.draw)
+    keys = jax.random.split(jax.random.key(100 + seed), count)
+    _, drawn = jax.jit(partial(jax.lax.scan, lambda schedule, key: who.draw(key, schedule)[::-1]))(
+        who.init(jax.random.key(seed)), keys
+    )
+    drawn = jax.device_get(drawn)
     for t in range(count):
-        drawn, schedule = draw(jax.random.key(100 + t), schedule)
-        yield drawn
+        yield jax.tree.map(lambda leaf, t=t: leaf[t], drawn)
 
 
 def test_a_user_takes_part_only_when_it_is_the_turn_of_its_group():

@@ -195,8 +195,10 @@ def used_scales(task, played, order, noise, mu):
     return np.array(found)
 
 
-@pytest.mark.parametrize("num_updates", [5, 3])
-@pytest.mark.parametrize("allocation", ["equal", *theory.WEIGHTS])
+WAYS = [(allocation, num_updates) for allocation in ("equal", *theory.WEIGHTS) for num_updates in (5, 3)]
+
+
+@pytest.mark.parametrize(("allocation", "num_updates"), rows(WAYS, slow=WAYS[1::2]))
 def test_an_allocation_is_that_of_the_theory_and_spends_the_same(allocation, num_updates):
     task, most = logistic_peers(**ALIKE), 5
     args = {"mu": STRONG, "noise_multiplier": 30.0, "max_updates": most, "allocation": allocation, "start": "constant"}

@@ -5,6 +5,7 @@ from dataclasses import replace
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from slow_cases import rows
 from tiny_gossip import path
 from tiny_peers import MU, logistic_peers, play, squared_peers
 
@@ -51,8 +52,13 @@ def models_of(name, task, scale):
     return path(method, task, 5, **args)[0] if name == "dp_dsgd" else play(method, task, 5, **args).models
 
 
-@pytest.mark.parametrize("problem", [logistic_peers, squared_peers])
-@pytest.mark.parametrize("name", ARGS)
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    rows(
+        [(name, problem) for name in ARGS for problem in (logistic_peers, squared_peers)],
+        slow={(name, logistic_peers if name == "dp_dsgd" else squared_peers) for name in ARGS},
+    ),
+)
 def test_a_factor_is_another_task(name, problem):
     task = problem()
     factor, larger, none = (
