@@ -129,12 +129,15 @@ def prepared(settings: Settings):
     import jax
 
     from bench.errors import InputError
-    from bench.execution import memory, resources, shared, source, unit
+    from bench.execution import resources, source
 
     resources.keep_to(settings.cores)
 
     if source.code() != settings.code:
         raise InputError(f"the suite's source on {platform.node()} is not the driver's: install the same commit there")
+
+    from bench.execution import memory, shared, unit  # which takes a second
+
     for name, value in settings.config.items():
         jax.config.update(name, value)
     return unit.Trainer(settings.budget or memory.budget(settings.workers_here)), shared.Receiver()

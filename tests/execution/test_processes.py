@@ -212,15 +212,13 @@ def test_no_worker_outlives_its_driver(tmp_path, number):
         driver.kill()
 
 
-def test_close_ends_the_workers(tmp_path, undisturbed):
-    before = workers_of(os.getpid())
-    with Pool(workers=2) as pool:
-        run(walks(), tmp_path, pool=pool, most=2)
-        executor = pool.executor(100.0)
-        assert isinstance(executor, Processes)
+def test_close_ends_the_workers(two):
+    """The pool of the other tests, which starts workers again where it is asked for them."""
+    with two:
+        assert isinstance(two.executor(100.0), Processes)
         started = workers_of(os.getpid())
-    assert len(started) == len(before) + 2
-    assert not alive([worker for worker in started if worker not in before])
+    assert len(started) == 2
+    assert not alive(started)
 
 
 @pytest.mark.parametrize(
