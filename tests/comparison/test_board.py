@@ -23,6 +23,7 @@ from bench.comparison import protocol as protocols
 from bench.comparison.entries import fault, write_entry
 from bench.comparison.plan import make_plan
 from bench.comparison.problems import PROBLEMS
+from bench.comparison.report import figure
 from bench.comparison.run import compare as compared
 from bench.comparison.stages import KEYS, choose
 from bench.errors import InputError
@@ -39,7 +40,10 @@ def out(tmp_path_factory, tiny):
     out = tmp_path_factory.mktemp("board")
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(boards.ROUNDS, "tiny", 5)
-        (folder,) = board("tiny", out=out, workers=1, **SMALL)
+        with patch.context() as without_pictures:  # which have tests of their own
+            for name in ("draw", "draw_budget", "draw_convergence", "save_picture"):
+                without_pictures.setattr(figure, name, lambda *_, **__: None)
+            (folder,) = board("tiny", out=out, workers=1, **SMALL)
         assert folder == out / "board" / "tiny"
         yield out
 

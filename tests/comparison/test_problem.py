@@ -67,8 +67,11 @@ def planned(task, methods=(), **options):
 
 
 def test_a_problem_of_ones_own_is_compared_with_the_methods_that_fit(tmp_path):
-    done = compared(walk, task=mine(), epsilons=[4.0], seeds=2, num_settings=2, rounds=3, out=tmp_path)
-    assert done.baselines == ["PPSGD", "Global private SGD", "DP-FedAvg", "Local learning"]
+    options = {"epsilons": [4.0], "seeds": 2, "num_settings": 2, "rounds": 3, "out": tmp_path}
+    fit = {"PPSGD", "Global private SGD", "DP-FedAvg", "Local learning"}
+    assert {*planned(mine(), walk, **options).candidates} == fit | {"walk"}
+    done = compared(walk, task=mine(), baselines=["PPSGD", "Local learning"], **options)
+    assert done.baselines == ["PPSGD", "Local learning"]
     assert set(done.runs["task"]) == {"lines"}
     assert np.isfinite(done.runs["test_error"]).all()
     assert "test_error" not in done.tuning.runs

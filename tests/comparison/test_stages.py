@@ -212,13 +212,15 @@ def test_a_method_of_another_unit_is_refused_or_has_a_panel_of_its_own(out):
     method = Method(walk, of_records, version=1)
     with pytest.raises(NotComparable, match="one record"):
         compared([method], name="records", out=out)
-    apart = compared([method], seeds=1, num_settings=1, baselines=["Local learning"], units=True, name="u", out=out)
+    few = {"seeds": 1, "num_settings": 1, "epsilons": [1.0], "baselines": ["Local learning"]}
+    apart = compared([method], **few, units=True, name="u", out=out)
     assert dict(zip(apart.runs["algorithm"], apart.runs["privacy_unit_compared"], strict=True))["walk"] == "record"
 
 
 def test_a_grid_of_its_own_moves_no_other(out):
     grid, fixed = {"ppsgd:step_size": [0.01, 0.02, 0.03]}, {"personalization": 1.0, "clip_norm": 10.0}
-    small = compared("ppsgd", seeds=1, epsilons=[1.0], fixed=fixed, tuned=grid, name="grid", out=out)
+    few = {"seeds": 1, "epsilons": [1.0], "baselines": ["Global private SGD"]}
+    small = compared("ppsgd", **few, fixed=fixed, tuned=grid, name="grid", out=out)
     spaces = {label: candidate.space.get("step_size") for label, candidate in small.plan.candidates.items()}
     assert spaces["ppsgd"] == [0.01, 0.02, 0.03]
     assert spaces["Global private SGD"] == problem().space["step_size"]
