@@ -16,16 +16,17 @@ from bench.errors import InputError
 from bench.models.additive import Additive
 
 
-@pytest.fixture
-def pictures(monkeypatch):
+@pytest.fixture(scope="module")
+def pictures():
     """60 000 pictures are 700 here, ten digits unequally often; each has a brightness pattern of its digit."""
     rng = np.random.default_rng(0)
     labels = rng.permutation(np.repeat(np.arange(10), [70, 80, 75, 77, 70, 60, 66, 72, 63, 67]))
     images = (rng.integers(0, 40, (700, 28, 28)) + 20 * labels[:, None, None]).astype(np.uint8)
     odd_even._features.cache_clear()
     found = LocalCopy("mnist", {}, "made up", "0123")
-    monkeypatch.setattr(digits, "mnist", lambda data_files: (images, labels, found))
-    yield images, labels
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(digits, "mnist", lambda data_files: (images, labels, found))
+        yield images, labels
     odd_even._features.cache_clear()
 
 
