@@ -114,10 +114,7 @@ def slurm(tmp_path, monkeypatch):
     monkeypatch.setenv(slurm_jobs.HOST, "localhost")
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
-    yield monkeypatch
-    with warnings.catch_warnings():  # submitit leaves its files to the collector, which would complain of them later
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
+    return monkeypatch
 
 
 def test_jobs_connect_to_the_driver(slurm, tmp_path, expected):
