@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import jax
@@ -249,11 +250,11 @@ def test_a_home_folder_that_nobody_has_is_named(variable, monkeypatch):
         (["figures", "ppsgd_fig1a", "--runs", "R", "--runs", "R"], "--runs R is given twice"),
     ],
 )
-def test_an_option_that_is_given_twice_is_refused(words, said, tmp_path):
+def test_an_option_that_is_given_twice_is_refused(words, said, tmp_path, monkeypatch, capsys):
     folder = tmp_path / "R"
     run_sweep(walks(), scale="smoke", out=tmp_path)
     (tmp_path / "smoke" / "tiny").rename(folder)
-    words = [str(folder) if word == "R" else word for word in words]
-    done = subprocess.run([sys.executable, "-m", *words], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert said.replace("R", str(folder)) in done.stderr
+    program, *words = (str(folder) if word == "R" else word for word in words)
+    monkeypatch.setattr(sys, "argv", [program, *words])
+    assert import_module(f"{program}.__main__").main() == 2
+    assert said.replace("R", str(folder)) in capsys.readouterr().err
