@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from tiny_sweeps import EVERY, ROOT, ROUNDS, assert_same_rows, run, table, walks
 
+from bench import __main__ as command
+from bench.papers import SWEEPS
 from bench.store import part_files
 
 RUNS = 24 * 2  # 24 points, one at a time, two seeds
@@ -31,10 +33,15 @@ sys.exit(command.main())
 """
 
 
+def words(out) -> list[str]:
+    return ["run", "tiny", "--chunk", "1", "--out", str(out)]
+
+
 def start(out, pause: float = 0) -> subprocess.Popen:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(["tests/helpers", "."]), "PAUSE": str(pause)}
-    command = [sys.executable, "-c", SCRIPT, "run", "tiny", "--chunk", "1", "--out", str(out)]
-    return subprocess.Popen(command, env=environment, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, *words(out)], env=environment, cwd=ROOT, stderr=subprocess.PIPE, text=True
+    )
 
 
 def parts(out) -> int:
@@ -86,15 +93,15 @@ def test_kill_9_again_and_again_loses_nothing_that_was_finished(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
-def test_a_signal_ends_in_how_to_go_on_and_a_second_writer_is_refused(tmp_path, number):
+def test_a_signal_ends_in_how_to_go_on_and_a_second_writer_is_refused(tmp_path, number, monkeypatch, capsys):
     out = tmp_path / "out"
     process = start(out, pause=5)
     wait_for_parts(process, out, 1)
-    second = start(out)
-    assert second.wait() == 2
-    (line,) = second.stderr.read().splitlines()
+    monkeypatch.setitem(SWEEPS, "tiny", lambda scale: walks(steps=STEPS))
+    monkeypatch.setattr(sys, "argv", ["bench", *words(out)])
+    assert command.main() == 2
+    (line,) = capsys.readouterr().err.splitlines()
     assert line == f"error: {out / 'smoke' / 'tiny'} is in use by another run: wait for it, or choose --out"
-    second.stderr.close()
     kept = parts(out)
     process.send_signal(number)
     said = process.communicate()[1]
