@@ -110,7 +110,8 @@ def test_pictures_keep_their_order_and_a_last_batch_may_be_short(count, folder):
     got = scattering.features("made_up", images, "abc")
     assert got.shape == (count, 8, 8, 243)
     assert got.dtype == np.float16
-    np.testing.assert_allclose(got, compute(images).astype(np.float16), atol=5e-3)
+    places = [0, 1, 8, 15, *range(16, count)]  # both ends of the first batch, and all of the second
+    np.testing.assert_allclose(got[places], compute(images[places]).astype(np.float16), atol=5e-3)
 
 
 def test_they_are_computed_once_and_read_after_that(folder, monkeypatch, capsys):
