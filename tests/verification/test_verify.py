@@ -103,7 +103,7 @@ def test_a_score_that_was_changed_by_hand_is_found_and_named(results):
 
 def test_an_epsilon_that_was_changed_by_hand_is_found(results):
     rewritten(results, lambda table: table.assign(epsilon=table["epsilon"] * 1.0001))
-    assert set(verified(results)["outcome"]) == {"different"}
+    assert set(verified(results, points=1)["outcome"]) == {"different"}
 
 
 def test_a_file_that_was_changed_is_damaged(results):
