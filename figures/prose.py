@@ -12,6 +12,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +52,17 @@ def _table(folder: Path, name: str) -> pd.DataFrame:
     return pd.read_csv(path)
 
 
-def _runs(folder: Path, sweep: str) -> pd.DataFrame:
-    """Return the runs of a sweep, a row each, with the seconds that they took."""
-    rows = part_files.read(folder / sweep, only=("rounds", "num_rounds", "wall_s"))
-    return rows[rows["rounds"] == rows["num_rounds"]]
+def _runs(folder: Path, sweep: str) -> tuple[int, float]:
+    """Return the number of runs of a sweep, and the seconds that they took."""
+    return _counted(folder / sweep, tuple(part_files.parts_in(folder / sweep)))
+
+
+@cache  # pages name a sweep many times
+def _counted(folder: Path, parts: tuple[Path, ...]) -> tuple[int, float]:
+    """Return the same; the names of its parts, which contain a digest, tell results that have changed since."""
+    rows = part_files.read(folder, only=("rounds", "num_rounds", "wall_s"))
+    rows = rows[rows["rounds"] == rows["num_rounds"]]
+    return len(rows), float(rows["wall_s"].sum())
 
 
 def _sweeps(folder: Path, names: Iterable[str]) -> list[str]:
@@ -70,12 +78,12 @@ def _sweeps(folder: Path, names: Iterable[str]) -> list[str]:
 
 def hours(folder: Path, *names: str) -> str:
     """Return the hours of one worker that the runs of papers or of sweeps took when they were made."""
-    return f"{sum(_runs(folder, sweep)['wall_s'].sum() for sweep in _sweeps(folder, names)) / 3600:.2g}"
+    return f"{sum(_runs(folder, sweep)[1] for sweep in _sweeps(folder, names)) / 3600:.2g}"
 
 
 def runs(folder: Path, *names: str) -> str:
     """Return the number of runs of papers or of sweeps."""
-    return f"{sum(len(_runs(folder, sweep)) for sweep in _sweeps(folder, names)):,}"
+    return f"{sum(_runs(folder, sweep)[0] for sweep in _sweeps(folder, names)):,}"
 
 
 def overlap(folder: Path, which: str) -> str:

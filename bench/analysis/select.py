@@ -181,7 +181,8 @@ def tuned_elsewhere(
             second, and so on.
     """
     settings = others[list(over)].drop_duplicates().sort_values(list(over), ignore_index=True)
-    numbered = others.merge(settings.assign(setting=settings.index), on=list(over))
+    needed = others[list(dict.fromkeys([*by, *over, *REPETITION, on]))]
+    numbered = needed.merge(settings.assign(setting=settings.index), on=list(over))
     chosen = choose(numbered, by=by, over="setting", on=on, best=best)
     keys = chosen.merge(settings.assign(setting=settings.index), on="setting").drop(columns="setting")
     return runs.merge(keys, on=[*by, *over])
@@ -274,15 +275,13 @@ def tuned_curves(
     Returns:
         One row per point and tuning, with columns "tuned_on", "step_size" and "edge", as from `tune`.
     """
-    frames = []
+    frames, keys = [], [*by, "step_size"]
     for label, metric in tunings.items():
-        rows = tune(runs, by=by, over="step_size", on=metric, best=best, log=log)
-        table = interval(rows, by=[*by, "step_size"], value=value, log=log)
-        for name in carry:
-            means = rows.groupby([*by, "step_size"], observed=True)[name].mean().rename(name)
-            table = table.merge(means.reset_index(), on=[*by, "step_size"])
-        edges = rows.groupby([*by, "step_size"], observed=True)["edge"].first().reset_index()
-        frames.append(table.merge(edges, on=[*by, "step_size"]).assign(tuned_on=label))
+        needed = runs[list(dict.fromkeys([*keys, *REPETITION, value, metric, *carry]))]
+        rows = tune(needed, by=by, over="step_size", on=metric, best=best, log=log)
+        table = interval(rows, by=keys, value=value, log=log)
+        carried = rows.groupby(keys, observed=True).agg(dict.fromkeys(carry, "mean") | {"edge": "first"})
+        frames.append(table.merge(carried.reset_index(), on=keys).assign(tuned_on=label))
     return pd.concat(frames, ignore_index=True)
 
 

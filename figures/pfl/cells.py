@@ -7,6 +7,7 @@ seeds are shared, the true error tends to be smaller than the pooled one. A run 
 claim leaves out the runs that collapsed.
 """
 
+import functools
 import itertools
 import math
 from collections import Counter, defaultdict
@@ -18,6 +19,7 @@ import pandas as pd
 
 from bench.analysis import select
 from figures.pfl import common
+from figures.shared.derived import derived
 from figures.shared.margins import ONE, Margin, estimated, every, paired
 
 POINTS = "points of accuracy"
@@ -91,6 +93,7 @@ class Cells:
         self.dataset, self.values, self.spreads = dataset, values, spreads
         self.lost, self.left_out = lost or {}, left_out or {}
         self.asked: set[Key] = set()
+        self._accuracies: dict[Key, dict[Any, float]] = {}
 
     @property
     def diverged(self) -> int:
@@ -108,13 +111,23 @@ class Cells:
         self.asked.update(weights)
         if not self.values.keys() >= weights.keys():
             return None
+        runs = [self._by_repetition(key) for key in weights]
+        if len(runs[0]) >= PAIRED_FROM and all(other.keys() == runs[0].keys() for other in runs):
+            gaps = [
+                sum(weight * of[repetition] for weight, of in zip(weights.values(), runs, strict=True))
+                for repetition in runs[0]
+            ]
+            return paired(constant + np.array(gaps), POINTS).named(_against(weights))
         parts = [(key, weight, self.values[key]) for key, weight in weights.items()]
-        seeds = [set(cell.runs.index) for _, _, cell in parts]
-        if len(seeds[0]) >= PAIRED_FROM and all(other == seeds[0] for other in seeds):
-            gaps = pd.concat([weight * cell.runs for _, weight, cell in parts], axis=1).sum(axis=1)
-            return paired(constant + gaps, POINTS).named(_against(weights))
         value = constant + sum(weight * cell.mean for _, weight, cell in parts)
         return pooled(value, parts, self.spreads).named(_against(weights))
+
+    def _by_repetition(self, key: Key) -> dict[Any, float]:
+        """Return the accuracy of each run of a cell, as a dictionary, which is read faster than a series."""
+        if key not in self._accuracies:
+            runs = self.values[key].runs
+            self._accuracies[key] = dict(zip(runs.index, runs, strict=True))
+        return self._accuracies[key]
 
     def missing(self) -> list[Key]:
         """Return the cells that were asked for and do not exist, by model, the largest epsilon first."""
@@ -131,10 +144,18 @@ def of_runs(rows: pd.DataFrame, dataset: str, collapsing: Collection[str] = ()) 
             seed in some collapses, a mean over seeds says how often that happens and little else. A cell in which most
             runs collapse keeps them.
     """
+    return Cells(dataset, *_of_runs(rows, dataset, tuple(collapsing)))
+
+
+@derived  # many claims compare the same cells
+def _of_runs(
+    rows: pd.DataFrame, dataset: str, collapsing: tuple[str, ...]
+) -> tuple[Mapping[Key, Cell], Mapping[tuple, Spread], Mapping[Key, int], Mapping[Key, int]]:
+    """Return the values, spreads, numbers of lost and of left-out runs of `Cells`."""
     rows = rows[rows["dataset"] == dataset]
     accuracy = rows["test_accuracy"].astype(float).where(np.isfinite(rows["test_accuracy"].astype(float)))
     rows = rows.assign(value=100 * accuracy.fillna(0)).set_index(select.REPETITION)
-    runs = {as_key(*key): group["value"] for key, group in rows.groupby(KEYS)}
+    runs = {as_key(*key): accuracies for key, accuracies in rows.groupby(KEYS)["value"]}
     kept = {
         key: accuracies[accuracies >= accuracies.median() / 2] if key[3] in collapsing else accuracies
         for key, accuracies in runs.items()
@@ -150,7 +171,7 @@ def of_runs(rows: pd.DataFrame, dataset: str, collapsing: Collection[str] = ()) 
     lost = accuracy.isna().to_numpy()
     lost_in = [as_key(*key) for key in rows.loc[lost, KEYS].itertuples(index=False, name=None)]
     counted_as_0 = Counter(key for key in lost_in if key[3] not in collapsing or (runs[key] == 0).any())
-    return Cells(dataset, values, spreads, counted_as_0, left_out)
+    return values, spreads, counted_as_0, left_out
 
 
 def _spread(squares: Sequence[float], freedoms: Sequence[int]) -> Spread:
@@ -159,11 +180,15 @@ def _spread(squares: Sequence[float], freedoms: Sequence[int]) -> Spread:
 
 def of_tables(dataset: str, figures: Sequence[str], spreads: Mapping[tuple, Spread]) -> Cells:
     """Return the cells of published tables, as means of ten runs with the spreads of the runs here."""
+    return Cells(dataset, _published(dataset, tuple(figures)), spreads)
+
+
+@functools.cache
+def _published(dataset: str, figures: tuple[str, ...]) -> Mapping[Key, Cell]:
     rows = common.published_tables(*figures)
     rows = rows[rows["dataset"] == dataset]
     keys = itertools.starmap(as_key, rows[KEYS].itertuples(index=False, name=None))
-    values = {key: Cell(100 * value, RUNS_PUBLISHED) for key, value in zip(keys, rows["published"], strict=True)}
-    return Cells(dataset, values, spreads)
+    return {key: Cell(100 * value, RUNS_PUBLISHED) for key, value in zip(keys, rows["published"], strict=True)}
 
 
 def as_key(epsilon: Any, epochs: Any, clients: Any, model: Any) -> Key:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -63,14 +63,15 @@ UNCOLLAPSED = (
 SPLITS_OF: dict[str, str] = dict(zip(DATASETS, TABLES[:3], strict=True))
 
 
-def private(figure: str, dataset: str) -> list[float]:
+@cache
+def private(figure: str, dataset: str) -> tuple[float, ...]:
     """Return the epsilons of a data set in a published table, the largest first."""
     cells = common.published_tables(figure)
     values = cells.loc[cells["dataset"] == dataset, "target_epsilon"].unique()
-    return sorted(values[np.isfinite(values)], reverse=True)
+    return tuple(sorted(values[np.isfinite(values)], reverse=True))
 
 
-def _private(cells: Cells) -> list[float]:
+def _private(cells: Cells) -> tuple[float, ...]:
     return private(SPLITS_OF[cells.dataset], cells.dataset)
 
 

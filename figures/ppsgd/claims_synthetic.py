@@ -18,6 +18,7 @@ from figures.shared.derived import derived
 from figures.shared.margins import Margin, every, paired, some
 from figures.shared.verdicts import NotTestable, Verdict, require, spread, verdict
 
+SETTINGS = ["delta_std", "noise_multiplier", "personalization", "step_size"]
 EARLY = (20, 50)  # rounds that are called initial
 SMALL = 1.0  # the largest alpha Q that is called small
 CROSSING = (150, 320)
@@ -35,6 +36,7 @@ def _tuned(runs: pd.DataFrame, delta_std: float, sigma: float) -> pd.DataFrame:
     """
     runs = ppsgd_runs(runs)
     require(runs["delta_std"], [delta_std], "delta_std")
+    runs = runs[[*select.REPETITION, *SETTINGS, "rounds", "excess_risk"]]
     runs = runs[np.isclose(runs["delta_std"], delta_std) & (runs["rounds"] > 0)]
     runs = runs[(runs["noise_multiplier"] == sigma) | (runs["personalization"] == LOCAL)]
     where = f" at sigma = {sigma:g}, delta_std = {delta_std:g}"
