@@ -63,7 +63,7 @@ def synthetic_runs(
     curves: Iterable[float] = SYNTHETIC_CURVES,
     sigmas: Iterable[float] = (0.0, 1.0, 10.0, 30.0),
     deltas: Iterable[float] = (0.01, 0.1),
-    rounds: Iterable[int] = tuple(range(0, 1001, 10)),
+    rounds: Iterable[int] = (*range(0, 201, 10), *range(210, 1000, 20), 1000),
     repetitions: int = 3,
 ) -> pd.DataFrame:
     """Runs of the synthetic sweep. The smaller step is the best until round 100, the larger from then on."""

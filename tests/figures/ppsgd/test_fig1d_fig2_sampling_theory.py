@@ -1,6 +1,7 @@
 """Figures 1d and 2, sampling and the theory of Bietti et al., and the claims on them, from runs with known answers."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -102,10 +103,16 @@ RUNS = {
 }
 
 
+@cache
+def shown(name: str):
+    """The numbers of a figure and its picture, laid out."""
+    table = FIGURES[name].table(RUNS[name])
+    return table, FIGURES[name].picture(table)
+
+
 @pytest.mark.parametrize("name", RUNS)
 def test_pictures_say_what_they_are_and_show_the_table(name, tmp_path):
-    table = FIGURES[name].table(RUNS[name])
-    picture = FIGURES[name].picture(table)
+    table, picture = shown(name)
     text = words(picture)
     for said in ("Bietti et al. 2022", "Scale: laptop", RUNS[name]["source"].iloc[0]):
         assert said in text
@@ -119,22 +126,19 @@ def test_pictures_say_what_they_are_and_show_the_table(name, tmp_path):
 
 
 def test_data_that_stand_in_are_named():
-    assert "312 Debian maintainers" in words(
-        FIGURES["ppsgd_fig1b"].picture(FIGURES["ppsgd_fig1b"].table(RUNS["ppsgd_fig1b"]))
-    )
-    text = words(fig2.FIGURE.picture(fig2.table(RUNS["ppsgd_fig2"])))
+    assert "312 Debian maintainers" in words(shown("ppsgd_fig1b")[1])
+    text = words(shown("ppsgd_fig2")[1])
     assert "312 Debian maintainers" in text
     assert "836 writers" in text
 
 
 @pytest.mark.parametrize("name", ["ppsgd_fig1b", "ppsgd_fig1d", "ppsgd_fig2"])
 def test_footers_have_at_most_three_lines(name):
-    picture = FIGURES[name].picture(FIGURES[name].table(RUNS[name]))
-    (footer,) = [text for text in picture.texts if "Scale: laptop" in text.get_text()]
+    (footer,) = [text for text in shown(name)[1].texts if "Scale: laptop" in text.get_text()]
     assert footer.get_text().count("\n") < 3
 
 
-def test_the_network_is_shown_with_all_steps_and_the_published_ones_stay_in_the_numbers():
+def test_the_network_is_shown_with_all_steps_and_the_published_ones_stay_in_the_numbers(no_layout):
     runs = cnn_runs()
     best = changed_steps(runs)
     table = fig2.table(pd.concat([runs, best], ignore_index=True))
@@ -153,16 +157,16 @@ def changed_steps(runs):
 
 
 def test_the_networks_legend_has_both_readings():
-    text = words(fig1d.FIGURE.picture(fig1d.table(RUNS["ppsgd_fig1d"])))
+    table, picture = shown("ppsgd_fig1d")
+    text = words(picture)
     assert r"$\alpha Q = 1$ ($a = 10$)" in text
     assert r"$\alpha Q = 0.01$ ($a = 0.1$)" in text
-    table = fig1d.table(RUNS["ppsgd_fig1d"])
     assert set(table["personalization"]) == {0.0, 0.1, 1.0, 10.0, INF}
     assert set(table["step_size"]) <= {0.1, 0.5}
 
 
 def test_each_column_of_figure_2_is_the_figure_of_its_own_runs_and_may_be_missing():
-    whole = fig2.table(RUNS["ppsgd_fig2"])
+    whole, _ = shown("ppsgd_fig2")
     alone = fig2_digits.table(digit_runs())
     of_digits = whole[whole["sweep"] == "ppsgd_digits"].reset_index(drop=True)
     columns = ["personalization", "test_accuracy", "low", "high", "epsilon", "tuned_on", "curve"]
@@ -172,7 +176,7 @@ def test_each_column_of_figure_2_is_the_figure_of_its_own_runs_and_may_be_missin
     partial.canvas.draw()
 
 
-def test_theory_chooses_the_best_alpha_and_counts_what_was_clipped():
+def test_theory_chooses_the_best_alpha_and_counts_what_was_clipped(no_layout):
     table = theory.table(theory_runs(lambda a, n: 0.1 + (a if n > 50 else -min(a, 9) / 100)))
     best = theory.best(table).set_index(["target_epsilon", "samples"])
     assert (
@@ -261,7 +265,7 @@ def test_large_a_degrades_at_the_step_that_is_the_best_without_noise():
     assert judge(degrade, below_the_start).outcome == HOLDS
 
 
-def test_a_curve_of_one_step_size_is_seen_to_fall_where_the_envelope_does_not():
+def test_a_curve_of_one_step_size_is_seen_to_fall_where_the_envelope_does_not(no_layout):
     figure, runs = FIGURES["ppsgd_fig1b"], RUNS["ppsgd_fig1b"]
     first = (runs["step_size"] == 0.1) & (runs["noise_multiplier"] == 2) & (runs["rounds"] == 1000)
     runs = runs.assign(test_accuracy=runs["test_accuracy"].mask(first & (runs["personalization"] == INF), 0.02))
@@ -389,7 +393,7 @@ def test_more_rounds_of_fewer_users():
 (ALONE_ON_DIGITS,) = (claim for claim in CLAIMS if claim.text.startswith("Digits at an epsilon of 10 or less"))
 
 
-def test_users_who_learn_alone_for_longer_are_a_level_line_of_figure_2():
+def test_users_who_learn_alone_for_longer_are_a_level_line_of_figure_2(no_layout):
     runs = digit_runs()
     plain, beside = (fig2_digits.table(rows) for rows in (runs, with_learning_alone(runs, 0.77)))
     pd.testing.assert_frame_equal(plain, beside[beside["curve"] != "alone"][plain.columns], check_dtype=False)
