@@ -21,6 +21,7 @@ USERS = {
     "Bare": {math.inf: [0.8, 0.8, 0.8]},
 }
 BASELINES = ("Alone", "Shared")
+FEW = {method: USERS[method] for method in BASELINES}
 COSTS = {"floats_up": 6000.0, "gradients": 120.0, "examples": 1200.0}
 
 

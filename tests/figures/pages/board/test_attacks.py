@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 from html_page import Page
-from made_up_board import USERS, add_task
+from made_up_board import FEW, add_task
 
 from bench.errors import InputError
 from figures.pages.board import attacks
@@ -23,8 +23,8 @@ def table(**changes) -> pd.DataFrame:
 
 @pytest.fixture
 def folder(tmp_path):
-    add_task(tmp_path, "other", USERS)
-    return add_task(tmp_path, "task", USERS)
+    add_task(tmp_path, "other", FEW)
+    return add_task(tmp_path, "task", FEW)
 
 
 def test_rows_that_were_attacked_have_the_numbers_and_others_are_empty(folder):

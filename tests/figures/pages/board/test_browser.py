@@ -2,9 +2,6 @@
 
 import pytest
 from browser import NEEDS_BROWSER, tried_in_browser
-from made_up_board import made_up_board
-
-from figures.pages.board.write import write
 
 pytestmark = NEEDS_BROWSER
 
@@ -62,11 +59,6 @@ TRIES = """
   await loaded(dialog.querySelector("img"));
   found.enlarged = dialog.open;
 """
-
-
-@pytest.fixture(scope="module")
-def path(tmp_path_factory):
-    return write(made_up_board(tmp_path_factory.mktemp("board")), None)[0]
 
 
 @pytest.fixture(scope="module")

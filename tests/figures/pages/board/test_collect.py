@@ -6,7 +6,7 @@ import shutil
 
 import pandas as pd
 import pytest
-from made_up_board import USERS, add_task, made_up_board
+from made_up_board import FEW, USERS, add_task, made_up_board
 from made_up_parts import put
 
 from bench.errors import InputError
@@ -16,7 +16,7 @@ from figures.pages.board.collect import collect, command
 @pytest.fixture
 def folder(tmp_path):
     """A task, beside one that is in order."""
-    add_task(tmp_path, "sound", USERS)
+    add_task(tmp_path, "sound", FEW)
     return add_task(tmp_path, "task", USERS)
 
 

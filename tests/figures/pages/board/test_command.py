@@ -1,7 +1,7 @@
 """`python -m figures board`: files that are there whole or not at all, and what is said of bad input."""
 
 import pytest
-from made_up_board import USERS, add_task, made_up_board
+from made_up_board import FEW, add_task, made_up_board
 
 from figures.pages.board.write import write
 
@@ -13,7 +13,8 @@ def written(folder):
 
 
 def test_the_command_says_where_the_page_is(command, tmp_path):
-    made_up_board(tmp_path)
+    for name in ("first", "second"):
+        add_task(tmp_path, name, FEW, costs=name == "first")
     status, out, err = command("board", "--results", tmp_path)
     page = tmp_path / "board" / "index.html"
     assert (status, err) == (0, [])
@@ -47,8 +48,8 @@ def test_tables_for_a_paper(tmp_path):
 
 
 def test_what_cannot_be_used_is_named_and_the_rest_is_shown(command, tmp_path):
-    add_task(tmp_path, "sound", USERS)
-    damaged = add_task(tmp_path, "task", USERS) / "comparison.csv"
+    add_task(tmp_path, "sound", FEW)
+    damaged = add_task(tmp_path, "task", FEW) / "comparison.csv"
     damaged.write_bytes(b"\x00\xff")
     status, out, err = command("board", "--results", tmp_path)
     assert (status, len(out), len(err)) == (0, 1, 1)
@@ -75,7 +76,7 @@ def test_bad_input_is_one_line_and_status_2(command, words, said):
 
 
 def test_an_out_that_cannot_be_written_leaves_nothing(command, tmp_path):
-    add_task(tmp_path, "sound", USERS)
+    add_task(tmp_path, "sound", FEW)
     (tmp_path / "taken").write_text("a file")
     (tmp_path / "folder" / "board.md").mkdir(parents=True)
     for out, said in (

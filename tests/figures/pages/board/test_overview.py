@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_board import HARMLESS, add_task, made_up_board
+from made_up_board import HARMLESS, add_task
 
 from figures.pages.board import alone
 from figures.pages.board.collect import collect
@@ -21,8 +21,8 @@ STEPS = len(alone.EDGES)
 
 
 @pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    return write(made_up_board(tmp_path_factory.mktemp("board")), None)[0].read_text()
+def text(path):
+    return path.read_text()
 
 
 def part(text, epsilon):

@@ -9,17 +9,12 @@ from urllib.parse import unquote
 import pandas as pd
 import pytest
 from html_page import Page
-from made_up_board import COSTS, HARMLESS, made_up_board
+from made_up_board import COSTS, FEW, HARMLESS, add_task
 
 from figures.pages.board.tables import outcome
 from figures.pages.board.write import write
 
 UNITS = ["unit-point-replace-one", "unit-user-add-or-remove-one"]
-
-
-@pytest.fixture(scope="module")
-def path(tmp_path_factory):
-    return write(made_up_board(tmp_path_factory.mktemp("board")), None)[0]
 
 
 @pytest.fixture(scope="module")
@@ -115,10 +110,8 @@ def test_cost_and_epsilon_with_tuning_are_shown_where_they_are_known(text):
 
 
 def test_without_costs_there_are_no_columns_of_them(tmp_path):
-    results = made_up_board(tmp_path)
-    table = results / "board" / "first" / "comparison.csv"
-    pd.read_csv(table).drop(columns=[*COSTS, "tuned_epsilon"]).to_csv(table, index=False)
-    text = write(results, None)[0].read_text()
+    add_task(tmp_path, "first", FEW)
+    text = write(tmp_path, None)[0].read_text()
     assert "numbers sent up" not in text
     assert "with tuning counted" not in text
 
@@ -196,7 +189,7 @@ def test_what_comes_from_results_is_escaped(text):
 
 
 def test_what_was_left_out_is_on_the_page(tmp_path):
-    results = made_up_board(tmp_path)
-    (results / "board" / "second" / "protocol.json").unlink()
-    text = write(results, None)[0].read_text()
+    add_task(tmp_path, "first", FEW)
+    (add_task(tmp_path, "second", FEW) / "protocol.json").unlink()
+    text = write(tmp_path, None)[0].read_text()
     assert "second/protocol.json is missing" in text

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from browser import NEEDS_BROWSER, seconds_to_content, tried_in_browser
-from made_up_report import beside, made
+from made_up_report import beside
 
 from figures.pages.report.write import write
 from figures.shared.runs import COMMITTED, REPOSITORY
@@ -38,11 +38,6 @@ TRIES = """
   dialog.click();
   found.closed = !dialog.open;
 """
-
-
-@pytest.fixture(scope="module")
-def path(tmp_path_factory):
-    return made(tmp_path_factory.mktemp("report"))
 
 
 def tried(path, **options):

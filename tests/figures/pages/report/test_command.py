@@ -9,6 +9,7 @@ from made_up_report import beside, results
 from made_up_runs import digit_runs
 from made_up_runs import write as write_runs
 
+from bench.analysis import style
 from figures import FIGURES, PAPERS
 from figures.claims import check, findings, judged_from, recall
 from figures.pages.report.write import write
@@ -18,9 +19,11 @@ from figures.shared.runs import read
 
 @pytest.fixture
 def few(monkeypatch):
-    """One figure and one paper, to be quick."""
+    """One figure, which is an empty panel, and some claims of one paper, to be quick."""
     name = "ppsgd_fig2_digits"
-    keep(monkeypatch, [name], [PAPERS["ppsgd"]._replace(figures={name: FIGURES[name]})])
+    monkeypatch.setitem(FIGURES, name, FIGURES[name]._replace(draw=lambda _: style.subplots(figsize=(2, 1))[0]))
+    claims = [claim for claim in PAPERS["ppsgd"].claims if claim.sweep == "ppsgd_digits"]
+    keep(monkeypatch, [name], [PAPERS["ppsgd"]._replace(figures={name: FIGURES[name]}, claims=claims)])
 
 
 @pytest.mark.usefixtures("few")

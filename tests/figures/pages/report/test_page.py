@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from html_page import Page
-from made_up_report import HARMLESS, beside, made
+from made_up_report import HARMLESS, beside
 from PIL import Image
 
 from figures import FIGURES, PAPERS
@@ -14,11 +14,6 @@ from figures.pages.report import html
 from figures.pages.report.facts import duration
 
 ROOT = Path(__file__).parents[4]
-
-
-@pytest.fixture(scope="module")
-def path(tmp_path_factory):
-    return made(tmp_path_factory.mktemp("report"))
 
 
 @pytest.fixture(scope="module")
