@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -28,25 +29,50 @@ def call(*words, cwd, path=ROOT):
     return done.returncode, done.stdout, done.stderr.splitlines()
 
 
+SEVERAL = """
+import contextlib, io, json, sys
+from {name} import main
+ended = []
+for words in json.loads(sys.argv[1]):
+    sys.argv[1:] = words
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            status = main()
+        except SystemExit as stop:
+            status = stop.code
+    ended.append([status or 0, out.getvalue(), err.getvalue().splitlines()])
+print(json.dumps(ended))
+"""
+
+
 def test_both_programs_are_behind_one_command(tmp_path):
-    """Their own help and version, under the command's name; errors as of `python -m`. From any folder."""
+    """Their own help and version, under the command's name; errors as of `python -m`. From any folder.
 
-    def ended(*words):
-        return call(*words, cwd=tmp_path)
-
-    status, out, _ = ended("--help")
-    assert status == 0
-    assert f"Usage: {entry.NAME} " in out
-    assert "compare" in out
-    status, out, _ = ended("figures", "--help")
-    assert status == 0
-    assert f"Usage: {entry.NAME} figures " in out
-    assert "claims" in out
-    assert ended("--version")[1] == f"{entry.NAME} {PROJECT['version']}\n"
-    assert ended("run", "nosuch")[2][0].startswith("error: no sweep is called 'nosuch'")
-    status, _, lines = ended("figures", "nosuch")
-    assert (status, len(lines)) == (2, 1)
-    assert lines[0].startswith("error: no figure is called 'nosuch'")
+    One process answers all commands, of which the imports would be most of the time.
+    """
+    asked = [["--help"], ["figures", "--help"], ["--version"], ["run", "nosuch"], ["figures", "nosuch"]]
+    program = SEVERAL.format(name=entry.__name__)
+    done = subprocess.run(
+        [sys.executable, "-c", program, json.dumps(asked)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        check=True,
+    )
+    own_help, help_of_figures, version, run, draw = json.loads(done.stdout)
+    assert own_help[0] == 0
+    assert f"Usage: {entry.NAME} " in own_help[1]
+    assert "compare" in own_help[1]
+    assert help_of_figures[0] == 0
+    assert f"Usage: {entry.NAME} figures " in help_of_figures[1]
+    assert "claims" in help_of_figures[1]
+    assert version[1] == f"{entry.NAME} {PROJECT['version']}\n"
+    assert (run[0], len(run[2])) == (2, 1)
+    assert run[2][0].startswith("error: no sweep is called 'nosuch'")
+    assert (draw[0], len(draw[2])) == (2, 1)
+    assert draw[2][0].startswith("error: no figure is called 'nosuch'")
 
 
 @pytest.mark.parametrize("package", entry.PACKAGES)
