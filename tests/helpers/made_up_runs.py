@@ -197,6 +197,24 @@ def changed(runs: pd.DataFrame, where, **values) -> pd.DataFrame:
     return runs
 
 
+def once_for_each(change: Callable) -> Callable:
+    """The change of a table, made once for each: checks of many claims then share what they derive from the result."""
+    made = {}
+
+    def of(runs: pd.DataFrame):
+        if id(runs) not in made:
+            made[id(runs)] = runs, change(runs)  # with the table, lest another get its id
+        return made[id(runs)][1]
+
+    return of
+
+
+@once_for_each
+def first_repetition(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs of the first seed."""
+    return runs[runs["seed"] == 0]
+
+
 def at(**columns):
     """Condition: these columns have these values."""
     return lambda runs: np.logical_and.reduce([runs[name] == value for name, value in columns.items()])

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_runs import claim_of, judge
+from made_up_runs import claim_of, judge, once_for_each
 from made_up_silos import (
     LOCALIZED,
     MULTI_PASS,
@@ -212,10 +212,13 @@ OPEN = {
 }
 
 
+CHANGES = {name: once_for_each(change) for name, (_, change, _) in OPEN.items()}
+
+
 @pytest.mark.parametrize(("name", "claim"), [(name, claim) for name in OPEN for claim in OPEN[name][0]])
 def test_a_claim_of_which_runs_are_missing_is_not_run(name, claim):
-    _, change, said = OPEN[name]
-    found = judge(claim, change(RUNS[claim.sweep]))
+    said = OPEN[name][2]
+    found = judge(claim, CHANGES[name](RUNS[claim.sweep]))
     assert found.outcome == NOT_RUN, found
     assert any(word in found.evidence for word in said.split("|")), found
     assert "the check failed" not in found.evidence, found
@@ -274,10 +277,12 @@ def test_every_claim_can_be_undecided():
     assert {claim.text for claims, _ in UNCLEAR.values() for claim in claims} == {claim.text for claim in CLAIMS}
 
 
+ONE_TRIAL = {name: runs[runs["trial"] == 0] for name, runs in RUNS.items()}
+
+
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.text[:30])
 def test_one_trial_decides_nothing(claim):
-    runs = RUNS[claim.sweep]
-    assert judge(claim, runs[runs["trial"] == 0]).outcome == UNDECIDED
+    assert judge(claim, ONE_TRIAL[claim.sweep]).outcome == UNDECIDED
 
 
 def test_the_evidence_counts_the_points_that_differ_by_more_than_chance():

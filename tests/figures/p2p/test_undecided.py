@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from made_up_p2p import MAKE
-from made_up_runs import at, changed, judge
+from made_up_runs import at, changed, first_repetition, judge
 
 from figures.p2p.claims import CLAIMS
 from figures.shared.verdicts import UNDECIDED
@@ -151,6 +151,5 @@ def test_a_claim_is_undecided_where_repetitions_disagree(name):
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.text)
 def test_one_repetition_decides_nothing_that_has_chance_in_it(claim):
-    runs = RUNS[claim.sweep]
-    found = judge(claim, runs[runs["seed"] == 0])
+    found = judge(claim, first_repetition(RUNS[claim.sweep]))
     assert (found.outcome, found.margin.to_decide) == (UNDECIDED, "further repetitions"), found

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up_pfl import as_claimed, clients_runs, of_claim, paper, splits_runs
-from made_up_runs import at, changed, claim_of, judge
+from made_up_runs import at, changed, claim_of, first_repetition, judge, once_for_each
 
 from figures.pfl.claims import CLAIMS, robust_is_best
 from figures.pfl.comparisons import decided_by
@@ -261,8 +261,7 @@ def test_a_claim_is_undecided_where_chance_may_turn_it(name):
     ids=lambda one: one.text[:40],
 )
 def test_single_runs_decide_nothing(claim):
-    runs = RUNS[claim.text]
-    found = judge(claim, runs[runs["seed"] == 0])
+    found = judge(claim, first_repetition(RUNS[claim.text]))
     assert found.outcome == UNDECIDED, found
     assert NO_SPREAD in found.evidence
     assert found.margin.to_decide == "further repetitions"
@@ -322,10 +321,13 @@ OPEN = {
 }
 
 
+CHANGES = {name: once_for_each(change) for name, (_, change, _) in OPEN.items()}
+
+
 @pytest.mark.parametrize(("name", "claim"), [(name, claim) for name in OPEN for claim in OPEN[name][0]])
 def test_a_claim_whose_runs_are_not_there_is_not_run(name, claim):
-    _, change, said = OPEN[name]
-    found = judge(claim, change(RUNS[claim.text]))
+    said = OPEN[name][2]
+    found = judge(claim, CHANGES[name](RUNS[claim.text]))
     assert found.outcome == NOT_RUN, found
     assert any(word in found.evidence for word in said.split("|")), found
 

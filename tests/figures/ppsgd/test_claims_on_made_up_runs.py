@@ -5,7 +5,17 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_runs import accuracy, at, changed, claim_of, digit_runs, judge, synthetic_runs
+from made_up_runs import (
+    accuracy,
+    at,
+    changed,
+    claim_of,
+    digit_runs,
+    first_repetition,
+    judge,
+    once_for_each,
+    synthetic_runs,
+)
 
 from figures import claims
 from figures.ppsgd.claims import CLAIMS as ALL_CLAIMS
@@ -13,6 +23,7 @@ from figures.shared.verdicts import ERROR, FAILS, HOLDS, NOT_RUN, UNDECIDED
 
 INF = math.inf
 SYNTHETIC, DIGITS = synthetic_runs(), digit_runs()
+LESS_NOISE = SYNTHETIC[SYNTHETIC["noise_multiplier"] < 30]
 CLAIMS = [  # of the first two experiments; the others are in a module of their own
     claim_of(ALL_CLAIMS, words)
     for words in (
@@ -39,7 +50,7 @@ ON_SYNTHETIC = CLAIMS[:10]
 def runs_of(claim):
     """Runs of which the claim holds. With the most noise global learning is not the fastest in the made-up runs."""
     runs = SYNTHETIC if claim.sweep == "ppsgd_synthetic" else DIGITS
-    return runs[runs["noise_multiplier"] < 30] if claim is NOISY else runs
+    return LESS_NOISE if claim is NOISY else runs
 
 
 def diverged(rows):
@@ -224,8 +235,7 @@ def test_every_claim_can_be_undecided():
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.text[:30])
 def test_one_repetition_decides_nothing(claim):
-    runs = runs_of(claim)
-    found = judge(claim, runs[runs["seed"] == 0])
+    found = judge(claim, first_repetition(runs_of(claim)))
     assert found.outcome == UNDECIDED, found
     assert found.margin.to_decide == "further repetitions"
 
@@ -292,10 +302,13 @@ OPEN = {
 }
 
 
+CHANGES = {name: once_for_each(change) for name, (_, change, _) in OPEN.items()}
+
+
 @pytest.mark.parametrize(("name", "claim"), [(name, claim) for name in OPEN for claim in OPEN[name][0]])
 def test_a_claim_of_which_runs_are_missing_is_not_run(name, claim):
-    _, change, said = OPEN[name]
-    found = judge(claim, change(runs_of(claim)))
+    said = OPEN[name][2]
+    found = judge(claim, CHANGES[name](runs_of(claim)))
     assert found.outcome == NOT_RUN, found
     assert said in found.evidence
 

@@ -1,6 +1,7 @@
 """The numbers of each figure from runs with known answers, and pictures that show those numbers and nothing else."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 from made_up_runs import FLOORS, accuracy, digit_runs, risk, synthetic_runs
 from reading import words
 from scipy import stats
+from slow_cases import cases
 
 from bench.analysis.saving import save_picture
 from bench.errors import InputError
@@ -155,21 +157,33 @@ def test_one_way_of_tuning(name, no_layout):
 # The pictures.
 
 
+@cache
+def shown(name: str):
+    """The numbers of a figure and its picture, which is not laid out."""
+    table = FIGURES[name].table(few_runs(name))
+    return table, FIGURES[name].picture(table)
+
+
 def drawn_values(figure) -> np.ndarray:
     return np.concatenate([np.asarray(line.get_ydata(), float) for ax in figure.axes for line in ax.lines])
 
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_a_picture_shows_the_table_and_says_what_it_is(name, no_layout):
-    figure, runs = FIGURES[name], few_runs(name)
-    table = figure.table(runs)
-    picture = figure.picture(table)
+    table, picture = shown(name)
     numbers = table.select_dtypes("number").to_numpy().ravel()
     values = drawn_values(picture)
     assert len(values) > 50
     assert np.isin(values, np.append(numbers, 0)).all()  # every height that is drawn stands in the table
     text = words(picture)
-    for said in ("Bietti et al. 2022", "Scale: laptop", "3 repetitions", runs["source"].iloc[0], "(local)", "(global)"):
+    for said in (
+        "Bietti et al. 2022",
+        "Scale: laptop",
+        "3 repetitions",
+        few_runs(name)["source"].iloc[0],
+        "(local)",
+        "(global)",
+    ):
         assert said in text
     assert r"\varepsilon" in text
     assert ("rounds" in text) == (name != "ppsgd_fig2_digits")
@@ -221,8 +235,9 @@ ABSENT = [
 
 @pytest.mark.parametrize(
     ("name", "what"),
-    [("ppsgd_fig1a", "a panel"), ("ppsgd_fig1a", "all that is finite"), ("ppsgd_fig1a", "all but local")]
+    [("ppsgd_fig1a", "all that is finite"), ("ppsgd_fig1a", "all but local")]
     + [(name, what) for name in ("ppsgd_fig1c", "ppsgd_fig2_digits") for what in ABSENT[::2]]
+    + [pytest.param("ppsgd_fig1a", "a panel", marks=pytest.mark.slow)]
     + [
         pytest.param(name, what, marks=pytest.mark.slow)
         for name in ("ppsgd_fig1c", "ppsgd_fig2_digits")
@@ -242,8 +257,9 @@ def test_what_is_absent_is_not_drawn(name, what, request):
 
 
 def test_a_panel_without_runs_says_so(no_layout):
-    for figure, runs in ((fig1a, few_runs("ppsgd_fig1a")), (fig1c, digit_runs())):
-        assert "no runs" not in words(figure.picture(figure.table(runs)))
+    for name in ("ppsgd_fig1a", "ppsgd_fig1c"):
+        figure, runs = FIGURES[name], few_runs(name)
+        assert "no runs" not in words(shown(name)[1])
         without_local = runs[(runs["personalization"] > 0) & (runs["noise_multiplier"] != 1.0)]
         assert words(figure.picture(figure.table(without_local))).count("no runs") == 2  # and no epsilon
     diverged = digit_runs().assign(test_accuracy=np.nan)
@@ -260,8 +276,8 @@ def test_no_run_of_what_is_shown_is_said(name):
         )
 
 
-@pytest.mark.parametrize("name", ["ppsgd_fig1a", *(pytest.param(name, marks=pytest.mark.slow) for name in SHOWN[1:])])
-def test_files_are_the_same_every_time_and_the_csv_is_the_table(name, tmp_path):
+@pytest.mark.parametrize("name", cases(SHOWN, slow=SHOWN[:2]))  # of several panels
+def test_files_are_the_same_every_time_and_the_csv_is_the_table(name, tmp_path, no_layout):
     figure = FIGURES[name]
     table = figure.table(few_runs(name))
     files = [save_picture(figure.picture(table), table, tmp_path / place, name, pdf=True) for place in ("a", "b")]
