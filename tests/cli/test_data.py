@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import subprocess
-import sys
 
 import pytest
 from tiny_data import pictures, stand_in, write
@@ -139,8 +137,9 @@ def test_the_earlier_option_for_downloads_is_answered_by_what_is_in_its_place(mo
     assert re.fullmatch("error: .*--download: leave it out, .*, or choose a --source\n", capsys.readouterr().err)
 
 
-def test_the_main_program_prints_the_message_alone_and_exits_with_2():
-    done = subprocess.run([sys.executable, "-m", "bench", "data", "get", "minst"], capture_output=True, text=True)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert re.fullmatch("(error: )?no data set is called 'minst': did you mean mnist\\?\n", done.stderr)
+def test_the_main_program_prints_the_message_alone_and_exits_with_2(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["bench", "data", "get", "minst"])
+    assert main() == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert re.fullmatch("(error: )?no data set is called 'minst': did you mean mnist\\?\n", printed.err)
