@@ -50,8 +50,8 @@ def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **o
         InputError: for an option out of range, a file that cannot be read or written, a table of audits with other
             options, or, when all others are done, audits that cannot be run with these options.
     """
-    path, asked = out / "audit.csv", list(_asked())
     check(**options)
+    path, asked = out / "audit.csv", list(_asked())
     _check_folder(out)
     if fresh:
         set_aside(path, "; choose another --out")
