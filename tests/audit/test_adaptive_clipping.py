@@ -54,14 +54,15 @@ def releases(task, *, delta, num_sampled, noise_multiplier, worth=1.0, **_):
 
 
 METHOD = Method(adaptive, releases, version=1, check=check_participation)
-QUICK = {"runs": 9000, "canaries": 0}
+QUICK = {"runs": 5000, "canaries": 0}
 ARGS = {"noise_multiplier": 1.75}  # for an epsilon of 3 with half of the users
 
 
 @pytest.mark.parametrize("sampler", [pytest.param("poisson", marks=pytest.mark.slow), "all"])
 def test_a_user_that_is_removed_sends_nothing(sampler):
     """Not its half to the count, either: it would move by 1, and the method, which is right, be refuted."""
-    found = audit(METHOD, args=ARGS | {"sampler": sampler, "num_sampled": 4 if sampler == "all" else 2}, **QUICK)
+    args = ARGS | {"sampler": sampler, "num_sampled": 4 if sampler == "all" else 2}
+    found = audit(METHOD, args=args, family="users", **QUICK)
     assert found.left_out
     assert not found.refuted, text_of(found)
     assert "removed means" not in text_of(found)

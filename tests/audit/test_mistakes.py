@@ -20,6 +20,7 @@ SCALES = ["at the largest norm", "step frozen", "private divisor", "private step
 FIRST_LOOK = {"confidence": 0.9995, "canaries": 0}  # of the command, which keeps half of the significance for later
 
 
+@functools.cache
 def audited(mistake: str, **options):
     return audit(METHOD, args={"mistake": mistake}, **options)
 
@@ -40,13 +41,13 @@ MISSED = ["private divisor", "divided by the count", "leaves", "noise of period 
 
 @pytest.mark.parametrize("mistake", cases(MISSED, slow={"divided by the count", "noise of period 4", "leaves"}))
 def test_those_that_used_to_be_missed_are_refuted_on_the_second_task(mistake):
-    found = audited(mistake, family="layers", rounds=8, runs=6000, canaries=0)
+    found = audited(mistake, family="layers", rounds=8, runs=4000, canaries=0)
     assert found.refuted, text_of(found)
 
 
 @pytest.mark.parametrize("family", cases(["users", "layers", "pair"], slow={"pair"}))
 def test_the_right_one_is_not_refuted(family):
-    found = audited("none", family=family, runs=6000, canaries=0)
+    found = audited("none", family=family, runs=3000, canaries=0)
     assert not found.refuted, text_of(found)
     assert found.left_out
     assert found.inconclusive
