@@ -1,5 +1,6 @@
 """The golden runs by the suite's own kernels, in double precision."""
 
+from functools import partial
 from typing import Any, cast
 
 import flax.linen as nn
@@ -34,12 +35,17 @@ def rounds(run: Run) -> list[dict[str, dict[str, np.ndarray]]]:
         model = {name: jnp.asarray(leaf, dtype=jnp.float64) for name, leaf in run.model.items()}
         out = []
         for participants in run.participants:
-            summed = _clipped_sum(run, model, participants)
-            mean = jax.tree.map(lambda leaf: leaf / run.expected, summed)
-            step = run.step_size if run.local_step_size else -run.step_size
-            model = jax.tree.map(lambda w, change, step=step: w + step * change, model, mean)
-            out.append({"clipped_sum": summed, "mean": mean, "model": model})
+            out.append(jax.jit(partial(_round, run, participants=participants))(model))
+            model = out[-1]["model"]
         return jax.tree.map(np.asarray, out)
+
+
+def _round(run: Run, model: dict, participants: list[int]) -> dict[str, dict]:
+    summed = _clipped_sum(run, model, participants)
+    mean = jax.tree.map(lambda leaf: leaf / run.expected, summed)
+    step = run.step_size if run.local_step_size else -run.step_size
+    changed = jax.tree.map(lambda w, change: w + step * change, model, mean)
+    return {"clipped_sum": summed, "mean": mean, "model": changed}
 
 
 def _clipped_sum(run: Run, model: dict, participants: list[int]) -> dict:
