@@ -15,6 +15,7 @@ half of it under "replace one".
 import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext
+from functools import cache
 from typing import cast
 
 import numpy as np
@@ -120,7 +121,7 @@ def _poisson_moment(rate: float, sigma: float, order: float) -> float:
         log_binomial = gammaln(order + 1) - gammaln(k + 1) - gammaln(order - k + 1)
         terms = log_binomial + k * math.log(rate) + (order - k) * math.log1p(-rate) + k * (k - 1) / (2 * sigma**2)
         return float(np.asarray(logsumexp(terms)))
-    nodes, weights = np.polynomial.legendre.leggauss(40)
+    nodes, weights = _quadrature()
     edges = np.linspace(-14 * sigma, order + 14 * sigma, 41)
     width = (edges[1] - edges[0]) / 2
     x = (edges[:-1, None] + width * (nodes + 1)).ravel()
@@ -128,6 +129,12 @@ def _poisson_moment(rate: float, sigma: float, order: float) -> float:
     log_ratio = np.logaddexp(math.log1p(-rate), math.log(rate) + (2 * x - 1) / (2 * sigma**2))
     log_weight = np.log(np.tile(weights * width, len(edges) - 1))
     return float(np.asarray(logsumexp(log_weight + log_density + order * log_ratio)))
+
+
+@cache
+def _quadrature() -> tuple[np.ndarray, np.ndarray]:
+    """Return the nodes and weights of the Gauss-Legendre rule, which take most of the time of one order."""
+    return np.polynomial.legendre.leggauss(40)
 
 
 def fixed_size_rdp(rate: float, sigma: float, orders: Sequence[float]) -> np.ndarray:
