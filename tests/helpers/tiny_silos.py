@@ -1,5 +1,7 @@
 """Silos small enough to see through: what a message holds can be read off it."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -50,15 +52,24 @@ def ask(task, *, clip_norm=1.0, noise_multiplier=0.0, num_sampled=None, smoothin
     args = {"phase_rounds": 2, "num_phases": 1, "share": 1.0, "num_sampled": num_sampled or task.num_clients} | args
     shared = SiloArguments(clip_norm=clip_norm, noise_multiplier=noise_multiplier, smoothing=smoothing, **args)
     phases = plan_phases(num_records(task), shared)
-    oracle = silos.silos(task, phases, shared)
-    records = oracle.shuffle(jax.random.key(7))
-    answer = jax.jit(lambda t, w, key: oracle.messages(key, records, t, w))
+    records = _shuffled(task, phases, shared)
 
     def messages(t, w=None, key=0):
         w = task.init_params if w is None else jnp.asarray(w, jnp.float32)
-        return np.asarray(answer(jnp.int32(t), w, jax.random.key(key)))
+        return np.asarray(_answers(task, records, jnp.int32(t), w, jax.random.key(key), phases, shared))
 
     return phases, messages, records
+
+
+# Programs for all tasks of the same shapes.
+@partial(jax.jit, static_argnames=("phases", "shared"))
+def _shuffled(task, phases, shared):
+    return silos.silos(task, phases, shared).shuffle(jax.random.key(7))
+
+
+@partial(jax.jit, static_argnames=("phases", "shared"))
+def _answers(task, records, t, w, key, phases, shared):
+    return silos.silos(task, phases, shared).messages(key, records, t, w)
 
 
 def run(algorithm, rounds, seed=0):
