@@ -7,7 +7,7 @@ from itertools import pairwise
 import dp_accounting as dp
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import integrate
 
 from bench.privacy import events
 from bench.privacy.accounting import ORDERS, epsilon
@@ -60,9 +60,14 @@ def log_moment(log_one, log_other, a, sigma):
     return math.log(sum(pieces))
 
 
+def log_normal(z, mean, sigma):
+    """The log of a normal density, for numbers: `stats.norm.logpdf` takes fifty times as long."""
+    return -((z - mean) ** 2) / (2 * sigma**2) - math.log(sigma * math.sqrt(2 * math.pi))
+
+
 def log_mixture(q, sigma, mean):
-    normal = stats.norm.logpdf
-    return lambda z: np.logaddexp(math.log1p(-q) + normal(z, 0, sigma), math.log(q) + normal(z, mean, sigma))
+    without, with_unit = math.log1p(-q), math.log(q)
+    return lambda z: np.logaddexp(without + log_normal(z, 0, sigma), with_unit + log_normal(z, mean, sigma))
 
 
 @pytest.mark.parametrize(("sigma", "q", "rounds", "reference"), OPACUS)
@@ -74,7 +79,7 @@ def test_poisson_by_rdp_is_what_opacus_reports(sigma, q, rounds, reference):
 def test_poisson_rdp_is_the_integral_and_at_integers_the_binomial_sum(sigma, q):
     mine = poisson_rdp(sigma, q)
     for a in (1.1, 1.5, 2.5, 7.3):
-        moment = log_moment(log_mixture(q, sigma, 1), lambda z: stats.norm.logpdf(z, 0, sigma), a, sigma)
+        moment = log_moment(log_mixture(q, sigma, 1), lambda z: log_normal(z, 0, sigma), a, sigma)
         assert mine[a] == pytest.approx(moment / (a - 1), rel=1e-7)
     p, s = Decimal(q), Decimal(sigma)
     for a in (2, 3, 8, 20):

@@ -46,8 +46,14 @@ def asked(monkeypatch):
     return calls
 
 
-@pytest.mark.parametrize("target", [0.5, 3, 20.0])
-@pytest.mark.parametrize("name", RELEASES)
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        pytest.param(name, target, marks=pytest.mark.slow if name == "pld" and target != 3 else ())
+        for name in RELEASES
+        for target in (0.5, 3, 20.0)
+    ],
+)
 def test_it_is_the_float_of_the_bisection_from_few_evaluations(name, target, asked):
     release, rounds = RELEASES[name], 100
     found = accounting.noise_multiplier(target, release, rounds)
