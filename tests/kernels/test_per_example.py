@@ -41,9 +41,17 @@ def one_by_one(params, inputs, labels, weight, clip_norm, network=TINY):
     return jax.tree.map(lambda g: jnp.tensordot(factor, g, 1), grads), norms
 
 
+@jax.jit
+def gradient_of_one(params, x, y):
+    return jax.grad(lambda params: cross_entropy(TINY.apply({"params": params}, x[None]), y[None])[0])(params)
+
+
 fast = jax.jit(partial(clipped_gradient_sum, TINY))
 by_layer = jax.jit(partial(clipped_gradient_sum, TINY, per_layer=True))
 of_rows = jax.jit(partial(clipped_gradient_of_rows, TINY))
+predicted = jax.jit(
+    lambda network, params, inputs: jnp.argmax(network.apply({"params": params}, inputs), -1), static_argnums=0
+)
 
 
 def assert_close(a, b, rtol=2e-5, atol=1e-6):
@@ -56,12 +64,9 @@ def test_clipping_by_layer_equals_the_layers_clipped_one_by_one(tiny, clip_norm)
     params, inputs, labels = tiny
     weight = jnp.asarray(np.random.default_rng(2).integers(0, 2, len(labels)), jnp.float32)
     got, norms, _ = by_layer(params, inputs, labels, weight, clip_norm)
-    of_each = jax.jit(
-        lambda params, x, y: jax.grad(lambda p: cross_entropy(TINY.apply({"params": p}, x[None]), y[None])[0])(params)
-    )
     want = jax.tree.map(np.zeros_like, params)
     for x, y, counts, norm in zip(inputs, labels, weight, norms, strict=True):
-        layers = of_each(params, x, y)
+        layers = gradient_of_one(params, x, y)
         lengths = {name: float(optax.tree.norm(layer)) for name, layer in layers.items()}
         np.testing.assert_allclose(norm, math.sqrt(len(layers)) * max(lengths.values()), rtol=2e-5)
         for name, layer in layers.items():
@@ -120,7 +125,7 @@ def test_rows_beyond_the_count_have_no_effect(tiny, count):
     want, norms = one_by_one(params, inputs[rows], labels[rows], used, 1.0)
     assert_close(got, want)
     assert int(clipped) == np.sum(norms[:count] > 1.0)
-    right = jnp.argmax(TINY.apply({"params": params}, inputs[rows]), -1) == labels[rows]
+    right = predicted(TINY, params, inputs[rows]) == labels[rows]
     assert int(correct) == np.sum(right[:count])
 
 
@@ -130,21 +135,21 @@ def small(fan_in):
 
 @pytest.fixture(scope="module", params=[True, False], ids=["scaled", "plain"])
 def linear(request, tiny):
-    """A linear classifier, and parameters of which none is 0 or 1."""
+    """A linear classifier, parameters of which none is 0 or 1, and `clipped_gradient_of_rows` of it."""
     network = ScaledLinear(4, small, affine=request.param)
     params = network.init(jax.random.key(4), tiny[1][:1])["params"]
     keys = jax.random.split(jax.random.key(5), len(jax.tree.leaves(params)))
     keys = jax.tree.unflatten(jax.tree.structure(params), keys)
-    return network, jax.tree.map(lambda leaf, key: leaf + 0.3 * jax.random.normal(key, leaf.shape), params, keys)
+    params = jax.tree.map(lambda leaf, key: leaf + 0.3 * jax.random.normal(key, leaf.shape), params, keys)
+    return network, params, jax.jit(partial(clipped_gradient_of_rows, network), static_argnames="per_layer")
 
 
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float16])
 @pytest.mark.parametrize(("count", "clip_norm"), [(0, 1.0), (1, 0.3), (17, 5.0), (40, 5.0), (40, np.inf)])
 def test_the_kernel_of_linear_classifiers_equals_the_gradients_formed_one_by_one(linear, tiny, count, clip_norm, dtype):
-    (network, params), (_, inputs, labels) = linear, tiny
+    (network, params, of_rows), (_, inputs, labels) = linear, tiny
     inputs = inputs.astype(dtype)
     rows = jnp.asarray(np.random.default_rng(5).integers(0, len(labels), 40), jnp.int32)
-    of_rows = jax.jit(partial(clipped_gradient_of_rows, network))
     got, clipped, correct = of_rows(params, (inputs, labels), rows, count, clip_norm)
     used = jnp.asarray(np.arange(40) < count, jnp.float32)
     inputs = inputs.astype(jnp.float32)
@@ -152,25 +157,25 @@ def test_the_kernel_of_linear_classifiers_equals_the_gradients_formed_one_by_one
     assert_close(got, want, atol=1e-5)
     assert 0 < np.sum(norms > 5) < 40
     assert int(clipped) == np.sum(norms[:count] > clip_norm)
-    right = jnp.argmax(network.apply({"params": params}, inputs[rows]), -1) == labels[rows]
+    right = predicted(network, params, inputs[rows]) == labels[rows]
     assert int(correct) == np.sum(right[:count])
 
 
 def test_linear_classifiers_clipped_by_layer_are_those_of_other_networks(linear, tiny):
     """By layer, and through `clipped_gradient_sum`, they are networks like any other."""
-    (network, params), (_, inputs, labels) = linear, tiny
+    (network, params, of_rows), (_, inputs, labels) = linear, tiny
     rows, everybody = jnp.arange(len(labels)), jnp.ones(len(labels))
-    got, *_ = clipped_gradient_of_rows(network, params, (inputs, labels), rows, len(labels), 1.0, per_layer=True)
-    want, *_ = clipped_gradient_sum(network, params, inputs, labels, everybody, 1.0, per_layer=True)
+    got, *_ = of_rows(params, (inputs, labels), rows, len(labels), 1.0, per_layer=True)
+    of_sum = jax.jit(partial(clipped_gradient_sum, network, per_layer=True))
+    want, *_ = of_sum(params, inputs, labels, everybody, 1.0)
     assert_close(got, want)
 
 
 def test_one_example_moves_the_sum_of_a_linear_classifier_by_at_most_the_clipping_norm(linear, tiny):
-    (network, params), (_, inputs, labels) = linear, tiny
+    (network, params, of_rows), (_, inputs, labels) = linear, tiny
     inputs, rows = inputs.at[0].mul(1e3), jnp.arange(len(labels))
     wrong = jnp.argmin(network.apply({"params": params}, inputs[:1])[0])  # else the loss, and its gradient, may be 0
     pool = inputs, labels.at[0].set(wrong)
-    of_rows = jax.jit(partial(clipped_gradient_of_rows, network))
 
     def moved(clip_norm):
         total, *_ = of_rows(params, pool, rows, len(labels), clip_norm)
@@ -186,7 +191,7 @@ def test_one_example_moves_the_sum_of_a_linear_classifier_by_at_most_the_clippin
 def test_patches_are_those_of_the_convolution(padding, strides):
     network = nn.Sequential([nn.Conv(4, (3, 2), strides, padding=padding), lambda x: x.reshape(x.shape[0], -1)])
     x = jax.random.normal(jax.random.key(0), (3, 7, 8, 2))
-    params = network.init(jax.random.key(1), x)["params"]
+    params = jax.jit(network.init)(jax.random.key(1), x)["params"]
     labels = jnp.arange(3)
     got, *_ = jax.jit(partial(clipped_gradient_sum, network))(params, x, labels, jnp.ones(3), np.inf)
     want = jax.jit(jax.grad(lambda p: jnp.sum(cross_entropy(network.apply({"params": p}, x), labels))))(params)
@@ -196,9 +201,10 @@ def test_patches_are_those_of_the_convolution(padding, strides):
 def test_parameters_elsewhere_are_refused():
     network = nn.Sequential([nn.LayerNorm(), nn.Dense(3)])
     x = jnp.ones((2, 5))
-    params = network.init(jax.random.key(0), x)["params"]
+    params = jax.eval_shape(network.init, jax.random.key(0), x)["params"]
+    of_sum = partial(clipped_gradient_sum, network)
     with pytest.raises(TypeError, match="every parameter"):
-        clipped_gradient_sum(network, params, x, jnp.zeros(2, jnp.int32), jnp.ones(2), 1.0)
+        jax.eval_shape(of_sum, params, x, jnp.zeros(2, jnp.int32), jnp.ones(2), 1.0)
 
 
 def test_affine_starts_as_the_identity():

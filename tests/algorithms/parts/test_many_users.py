@@ -105,7 +105,13 @@ def test_in_blocks_it_is_the_whole_round(name, case):
     assert_close(rounds(name, make(), BLOCK, **args), whole)
 
 
-@pytest.mark.parametrize("more", [{"local": "dual"}, {"reduce": "sum"}, {"average": True}])
+KINDS = {"local": "dual"}, {"reduce": "sum"}, {"average": True}
+
+
+# All at once: a mistake in one of them is not made up for by the others.
+@pytest.mark.parametrize(
+    "more", [KINDS[0] | KINDS[1] | KINDS[2], *(pytest.param(one, marks=pytest.mark.slow) for one in KINDS)]
+)
 def test_in_blocks_it_is_the_whole_round_of_every_kind(more):
     task, args = task_of(), dict(num_sampled=6, batch_size=3, sampler="poisson") | more
     task = as_dual(task) if "local" in more else task
@@ -144,21 +150,19 @@ def test_memory_does_not_grow_with_the_round(name):
     """Beyond the block, a user of the round needs a few numbers: its own, whether it is there, and a place to sort."""
     task, batch_size = task_of(4096), 5
 
-    def grows(block):
-        """Bytes that the program needs for a user more in the round."""
-        few, many = 1000, 4000
-        needed = []
-        for num_sampled in (few, many):
-            args = dict(num_sampled=num_sampled, batch_size=batch_size, sampler="fixed")
-            algorithm = ALGORITHMS[name].make(task, **HYPER | OWN[name] | args)
-            state = jax.eval_shape(algorithm.init, jax.random.key(0))
-            with in_blocks_of(block):
-                program = jax.jit(algorithm.round, donate_argnums=1).lower(jax.random.key(0), state).compile()
-            needed.append(program.memory_analysis().temp_size_in_bytes)
-        return (needed[1] - needed[0]) / (many - few)
+    def needed(num_sampled, block):
+        """Bytes that the program needs."""
+        args = dict(num_sampled=num_sampled, batch_size=batch_size, sampler="fixed")
+        algorithm = ALGORITHMS[name].make(task, **HYPER | OWN[name] | args)
+        state = jax.eval_shape(algorithm.init, jax.random.key(0))
+        with in_blocks_of(block):
+            program = jax.jit(algorithm.round, donate_argnums=1).lower(jax.random.key(0), state).compile()
+        return program.memory_analysis().temp_size_in_bytes
 
-    assert grows(64) < 16
-    assert grows(None) > 4 * batch_size * FEATURES  # its inputs alone
+    few, many = 1000, 4000
+    in_blocks = needed(many, 64)
+    assert (in_blocks - needed(few, 64)) / (many - few) < 16
+    assert (needed(many, None) - in_blocks) / many > 4 * batch_size * FEATURES  # the inputs of a user alone
 
 
 def test_the_block_is_as_large_as_its_memory_allows():

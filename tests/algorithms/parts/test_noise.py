@@ -1,5 +1,7 @@
 """Noise of the server over rounds: what is drawn, what a user can move, what it costs, and what is refused."""
 
+from functools import cache
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,20 +18,21 @@ from bench.kernels.gradient import gaussian_like
 from bench.privacy.accounting import epsilon
 from bench.sweeps.spec import arguments
 
-ROUNDS, SEPARATION = 200, 16
+ROUNDS, LONGER, SEPARATION = 200, 300, 16
 CORRELATED = [name for name in NOISES if name != "independent"]
 
 
-def drawn(name: str, rounds: int = ROUNDS, size: int = 1500, bands: int = 0) -> np.ndarray:
-    """The noise of every round by the code that methods use, [round, number]."""
-    model = {"a": jnp.zeros((size - 20, 1)), "b": jnp.zeros(20)}
-    noise = noise_of(name, SEPARATION, bands, ROUNDS)
+@cache
+def drawn(name: str) -> np.ndarray:
+    """The noise of LONGER rounds by the code that methods use, for a plan of ROUNDS, [round, number]."""
+    model = {"a": jnp.zeros((1480, 1)), "b": jnp.zeros(20)}
+    noise = noise_of(name, SEPARATION, 0, ROUNDS)
 
     def step(memory, key):
         one, memory = noise.draw(key, memory, model)
         return memory, jnp.concatenate([one["a"][:, 0], one["b"]])
 
-    keys = jax.random.split(jax.random.key(3), rounds)
+    keys = jax.random.split(jax.random.key(3), LONGER)
     return np.asarray(jax.jit(lambda: jax.lax.scan(step, noise.init(model), keys)[1])(), float)
 
 
@@ -41,30 +44,31 @@ def name(request) -> str:
 def test_it_solves_the_strategy_for_independent_noise(name):
     """A second way to it: NumPy's solution of C x = z in float64. So C X + Z is what a run releases."""
     matrix = strategy(name, SEPARATION, 0, ROUNDS).matrix(ROUNDS)
-    expected = np.linalg.solve(matrix, drawn("independent"))
-    np.testing.assert_allclose(drawn(name), expected, atol=2e-5)
+    expected = np.linalg.solve(matrix, drawn("independent")[:ROUNDS])
+    np.testing.assert_allclose(drawn(name)[:ROUNDS], expected, atol=2e-5)
 
 
 def test_independent_noise_is_a_draw_of_the_rounds_key_and_so_is_one_band():
     model = {"a": jnp.zeros((3, 2)), "b": jnp.zeros(4)}
     key = jax.random.key(1)
-    for noise in (noise_of("independent"), noise_of("banded_sqrt", 5, 1), noise_of("banded", 5, 1, 9)):
-        jax.tree.map(
-            np.testing.assert_array_equal, noise.draw(key, noise.init(model), model)[0], gaussian_like(key, model)
-        )
+    every = noise_of("independent"), noise_of("banded_sqrt", 5, 1), noise_of("banded", 5, 1, 9)
+    draws = jax.jit(lambda: [noise.draw(key, noise.init(model), model)[0] for noise in every])()
+    plain = jax.jit(gaussian_like)(key, model)
+    for draw in draws:
+        jax.tree.map(np.testing.assert_array_equal, draw, plain)
 
 
 @pytest.mark.parametrize(("name", "ratio"), [("banded_sqrt", 0.348), ("banded", 0.332), ("blt", 0.352)])
 def test_prefix_sums_of_what_is_drawn_have_so_much_less_noise_at_equal_privacy(name, ratio):
     """200 rounds, each user in 13 of them, 16 apart."""
-    sizes = [np.sqrt(np.mean(np.square(np.cumsum(drawn(one), axis=0)))) for one in (name, "independent")]
+    sizes = [np.sqrt(np.mean(np.square(np.cumsum(drawn(one)[:ROUNDS], axis=0)))) for one in (name, "independent")]
     cost = strategy(name, SEPARATION, 0, ROUNDS).sensitivity(ROUNDS) / np.ceil(ROUNDS / SEPARATION) ** 0.5
     assert sizes[0] / sizes[1] * cost == pytest.approx(ratio, rel=0.01)
 
 
 def test_a_run_longer_than_planned_goes_on(name):
-    matrix = strategy(name, SEPARATION, 0, ROUNDS).matrix(300)
-    np.testing.assert_allclose(drawn(name, 300, 50), np.linalg.solve(matrix, drawn("independent", 300, 50)), atol=5e-5)
+    matrix = strategy(name, SEPARATION, 0, ROUNDS).matrix(LONGER)
+    np.testing.assert_allclose(drawn(name), np.linalg.solve(matrix, drawn("independent")), atol=5e-5)
 
 
 # ---- What it costs ----
@@ -103,8 +107,12 @@ def test_no_noise_has_no_epsilon(name):
     assert epsilon(readings(noise=name, noise_multiplier=0.0)["removed"], 3) == np.inf
 
 
-@pytest.mark.parametrize("method", ["dp_fedavg", "ppsgd"])
-def test_one_user_moves_what_was_released_by_the_sensitivity_and_no_more(name, method):
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [("dp_fedavg", name) for name in CORRELATED]
+    + [pytest.param("ppsgd", name, marks=() if name == "banded" else pytest.mark.slow) for name in CORRELATED],
+)
+def test_one_user_moves_what_was_released_by_the_sensitivity_and_no_more(method, name):
     """Two runs with the same noise differ by one user alone: solved for C, by so many units of z."""
     rounds, sigma = 8, 3.0
     args = ARGS | {"noise": name, "noise_multiplier": sigma, "sampler": "cyclic", "num_sampled": 1}
@@ -122,7 +130,7 @@ def test_one_user_moves_what_was_released_by_the_sensitivity_and_no_more(name, m
         return jax.lax.scan(step, algorithm.init(keys[0]), keys[1:])[1]
 
     keys = jax.random.split(jax.random.key(0), 9)
-    paths = jax.vmap(jax.vmap(path, (None, 0)), (0, None))(jnp.array([1.0, -1.0]), keys)
+    paths = jax.jit(jax.vmap(jax.vmap(path, (None, 0)), (0, None)))(jnp.array([1.0, -1.0]), keys)
     sums = np.diff(np.asarray(paths, float), axis=2, prepend=0)  # of one user a round, the step being 1
     moved = np.einsum("ts,rsd->rtd", strategy(name, 4, 0, 8).matrix(rounds), sums[0] - sums[1])
     far = np.linalg.norm(moved, axis=(1, 2)).max()
