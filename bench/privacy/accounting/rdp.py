@@ -86,7 +86,7 @@ def _poisson_rdp(q: float, sigma: float) -> np.ndarray:
         return plain
     z, log_weight = _grid(sigma)
     log_ratio = np.logaddexp(math.log1p(-q), math.log(q) + (2 * z - 1) / (2 * sigma**2))
-    log_moment = np.array([logsumexp(log_weight + a * log_ratio) for a in ORDERS])
+    log_moment = np.asarray(logsumexp(log_weight + ORDERS[:, None] * log_ratio, axis=1))
     rounding = 1e-15 * ORDERS  # keeps a cost below double precision from becoming 0
     return np.minimum((np.maximum(log_moment, 0) + rounding) / (ORDERS - 1), plain)
 
@@ -110,7 +110,8 @@ def _fixed_size_rdp(q: float, sigma: float) -> np.ndarray:
     z, log_weight = _grid(sigma)
     excess = (2 * z - 1) / (2 * sigma**2)  # log L
     log_excess = np.maximum(excess, 0) + np.log(-np.expm1(-np.abs(excess)) + 1e-300)  # log |L - 1|
-    log_b = np.array([logsumexp(log_weight + l * log_excess) for l in range(2, top + 2, 2)])  # l = 2, 4, ...
+    powers = np.arange(2, top + 2, 2)[:, None]
+    log_b = np.asarray(logsumexp(log_weight + powers * log_excess, axis=1))  # l = 2, 4, ...
     j = np.arange(2, top + 1)
     log_m = np.minimum(
         math.log(4) + (log_b[j // 2 - 1] + log_b[(j + 1) // 2 - 1]) / 2,
