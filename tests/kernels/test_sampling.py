@@ -234,7 +234,7 @@ def test_queue_rounds_counts_the_rounds_in_which_somebody_takes_part(num_blocks,
     """It plays one schedule of its own, so the two counts must agree in distribution."""
     play = queue_player(num_epochs, num_sampled)
     keys = jax.random.split(jax.random.key(0), 1500)
-    present = jax.vmap(play, in_axes=(0, None))(keys, jnp.array(num_blocks, jnp.int32))[2]
+    present = jax.jit(jax.vmap(play, in_axes=(0, None)))(keys, jnp.array(num_blocks, jnp.int32))[2]
     ours = Counter(np.asarray(present).any(-1).sum(-1).tolist())
     theirs = Counter(sampling.queue_rounds(num_blocks, num_epochs, num_sampled, seed) for seed in range(1500))
     lengths = sorted({*ours, *theirs})
@@ -255,7 +255,7 @@ def test_full_queue_rounds_end_where_fewer_than_all_places_are_taken(num_blocks,
         _, taken = jax.lax.scan(lambda q, k: _places(q, k, blocks, num_sampled), queue, keys)
         return (taken == num_sampled).sum()
 
-    ours = jax.vmap(full)(jax.random.split(jax.random.key(1), seeds))
+    ours = jax.jit(jax.vmap(full))(jax.random.split(jax.random.key(1), seeds))
     played = [sampling.full_queue_rounds(num_blocks, num_epochs, num_sampled, seed) for seed in range(seeds)]
     assert np.mean(played) == pytest.approx(float(ours.mean()), abs=0.2)
     assert {min(played), max(played)} <= set(range(int(ours.min()) - 1, int(ours.max()) + 2))

@@ -58,23 +58,26 @@ def test_the_network_has_the_published_size(task):
     np.testing.assert_array_equal(again["head"], task.init_params["head"])
 
 
-def loop_gradient(task, w, theta, rows):
-    """Mean gradient over a user's examples, one by one, with convolutions of JAX's own."""
+def loss_of_one(w, theta, x, y):
+    """The loss of one example, with convolutions of JAX's own."""
+    p = w["representation"]
+    x = x.reshape(1, 28, 28, 1)
+    for layer, stride, padding in (("Conv_0", 2, "SAME"), ("Conv_1", 2, "VALID")):
+        x = jax.lax.conv_general_dilated(
+            x, p[layer]["kernel"], (stride, stride), padding, dimension_numbers=("NHWC", "HWIO", "NHWC")
+        )
+        x = jax.nn.relu(x + p[layer]["bias"][None, None, None])
+        x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 1, 1, 1), "VALID")
+    phi = jax.nn.relu(x.reshape(-1) @ p["Dense_0"]["kernel"] + p["Dense_0"]["bias"])
+    return jnp.mean((phi @ (w["head"] + theta) - y) ** 2)
 
-    def loss(w, theta, x, y):
-        p = w["representation"]
-        x = x.reshape(1, 28, 28, 1)
-        for layer, stride, padding in (("Conv_0", 2, "SAME"), ("Conv_1", 2, "VALID")):
-            x = jax.lax.conv_general_dilated(
-                x, p[layer]["kernel"], (stride, stride), padding, dimension_numbers=("NHWC", "HWIO", "NHWC")
-            )
-            x = jax.nn.relu(x + p[layer]["bias"][None, None, None])
-            x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 1, 1, 1), "VALID")
-        phi = jax.nn.relu(x.reshape(-1) @ p["Dense_0"]["kernel"] + p["Dense_0"]["bias"])
-        return jnp.mean((phi @ (w["head"] + theta) - y) ** 2)
 
-    gradient = jax.jit(jax.grad(loss, argnums=(0, 1)))
-    each = [gradient(w, theta, x, y) for x, y in rows]
+gradient_of_one = jax.jit(jax.grad(loss_of_one, argnums=(0, 1)))
+
+
+def loop_gradient(w, theta, rows):
+    """Mean gradient over a user's examples, one by one."""
+    each = [gradient_of_one(w, theta, x, y) for x, y in rows]
     return jax.tree.map(lambda *leaves: sum(leaves) / len(leaves), *each)
 
 
@@ -84,9 +87,7 @@ def test_vmapped_user_gradients_are_those_of_a_loop(task):
     batch = personal.Batch(None, None, task.train, jnp.full((USERS, EACH), 1 / EACH))
     shared, local = jax.jit(form.gradients)(task.init_params, thetas, batch)
     for user in range(USERS):
-        expected = loop_gradient(
-            task, task.init_params, thetas[user], zip(*(leaf[user] for leaf in task.train), strict=True)
-        )
+        expected = loop_gradient(task.init_params, thetas[user], zip(*(leaf[user] for leaf in task.train), strict=True))
         got = jax.tree.map(lambda leaf, u=user: leaf[u], (shared, local))
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), got, expected)
         assert float(jnp.max(jnp.abs(expected[1]))) > 1e-3
@@ -121,7 +122,7 @@ def test_the_grids_arguments_give_the_programs_steps(a, task):
     norms = []
     for user in range(USERS):
         rows = zip(*(leaf[user] for leaf in task.train), strict=True)
-        g_w, g_theta = loop_gradient(task, task.init_params, jnp.zeros((32, 10)), rows)
+        g_w, g_theta = loop_gradient(task.init_params, jnp.zeros((32, 10)), rows)
         norms.append(math.sqrt(sum(float(jnp.sum(leaf**2)) for leaf in jax.tree.leaves(g_w))))
         factor = -eta_w / USERS / max(1.0, norms[-1] / clip_norm)
         expected = jax.tree.map(lambda w, g, f=factor: w + f * g, expected, g_w)
