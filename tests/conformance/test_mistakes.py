@@ -51,7 +51,13 @@ EPSILONS = [
     ("much_noise", IN_TURN_REPLACED, lambda: spent("much_noise", IN_TURN), "another neighbouring relation"),
     ("small_federation", PLD, lambda: spent("small_federation", PLD, sigma=0.5), "move by 2 C, as under replace_one"),
     ("small_federation", FIXED, lambda: spent("small_federation", FIXED, sigma=2.0), "by C, as under add_or_remove"),
-    ("mnist_60_epochs", RDP, lambda: spent("mnist_60_epochs", RDP, rounds=60), "number of epochs is taken for"),
+    pytest.param(
+        "mnist_60_epochs",
+        RDP,
+        lambda: spent("mnist_60_epochs", RDP, rounds=60),
+        "number of epochs is taken for",
+        marks=pytest.mark.slow,
+    ),
     ("small_federation", RDP, lambda: spent("small_federation", RDP, rounds=1000), "taken for a number of epochs"),
     ("small_federation", ADDED, lambda: spent("small_federation", ADDED, rounds=1), "only one round is counted"),
     ("small_federation", PLD, lambda: spent("small_federation", PLD, batch=20), "rate is 2 times batch / units"),
@@ -88,7 +94,7 @@ NOISES = [
         "hospitals_1",
         ADDED,
         lambda: second.noise_for(1.0, lambda s: spent("hospitals_1", ADDED, s, rounds=10)),
-        "epochs",
+        "number of epochs is taken for",
     ),
     pytest.param(
         "text_3",
