@@ -61,7 +61,7 @@ def log_moment(log_one, log_other, a, sigma):
 
 
 def log_normal(z, mean, sigma):
-    """The log of a normal density, for numbers: `stats.norm.logpdf` takes fifty times as long."""
+    """The log of a normal density, for numbers: the overhead of `stats.norm.logpdf` is many times as long."""
     return -((z - mean) ** 2) / (2 * sigma**2) - math.log(sigma * math.sqrt(2 * math.pi))
 
 
