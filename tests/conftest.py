@@ -14,7 +14,13 @@ gc.disable()  # until all tests are collected, since next to nothing of what is 
 
 # Before anything imports bench: tests neither read nor write the user's cache, data or downloads.
 _FOLDER = tempfile.TemporaryDirectory(prefix="bench-tests-")
+_OF_ALL = os.environ.get("BENCH_CACHE") if "PYTEST_XDIST_WORKER" in os.environ else None  # what the controller has set
 os.environ["BENCH_CACHE"] = _FOLDER.name
+# Calibrated noise, which takes most of the time in which sweeps are made, is shared by the processes of one command.
+_NOISE = Path(_OF_ALL or _FOLDER.name) / "noise"
+_NOISE.mkdir(exist_ok=True)
+if _OF_ALL:
+    (Path(_FOLDER.name) / "noise").symlink_to(_NOISE, target_is_directory=True)
 os.environ["TFDS_DATA_DIR"] = os.path.join(_FOLDER.name, "tfds")
 os.environ["BENCH_SOURCE"] = "none"
 os.environ.pop("BENCH_DATA", None)

@@ -7,6 +7,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import pytest
+from slow_cases import rows
 
 from bench import Algorithm, Method, Scalar, State
 from bench.algorithms.parts.participation import check_participation, participation
@@ -58,11 +59,14 @@ QUICK = {"runs": 5000, "canaries": 0}
 ARGS = {"noise_multiplier": 1.75}  # for an epsilon of 3 with half of the users
 
 
-@pytest.mark.parametrize("sampler", [pytest.param("poisson", marks=pytest.mark.slow), "all"])
-def test_a_user_that_is_removed_sends_nothing(sampler):
+@pytest.mark.parametrize(
+    ("sampler", "family"),
+    rows([("all", "users"), ("all", None), ("poisson", None)], slow=[("all", None), ("poisson", None)]),
+)
+def test_a_user_that_is_removed_sends_nothing(sampler, family):
     """Not its half to the count, either: it would move by 1, and the method, which is right, be refuted."""
     args = ARGS | {"sampler": sampler, "num_sampled": 4 if sampler == "all" else 2}
-    found = audit(METHOD, args=args, family="users", **QUICK)
+    found = audit(METHOD, args=args, family=family, **QUICK)
     assert found.left_out
     assert not found.refuted, text_of(found)
     assert "removed means" not in text_of(found)

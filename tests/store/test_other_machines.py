@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from made_sweeps import made
 from slow_cases import cases
 from stand_in_tasks import stand_in
 from tiny_sweeps import ROOT, TASK, WALK, private_sgd, resolved, run, sweep_of, table, walks
@@ -40,9 +41,6 @@ LARGE = {"isrl_odd_even", "isrl_rounds", "isrl_heterogeneity", "p2p_dimensions",
 # Sweeps whose noise takes seconds to calibrate; pfl_epsilon and pfl_splits calibrate theirs in the same way.
 CALIBRATED = {"pfl_one_client"}
 ELSEWHERE = [1 + 1e-9, 1 - 1e-9]  # what another machine computes, in units of what this one does
-
-
-laptop = cache(lambda name: SWEEPS[name]("laptop"))
 
 
 def perturbed(entry: Entry, factor: float) -> Entry:
@@ -88,7 +86,7 @@ def unrecognised(sweep: Sweep, folder: Path, factor: float = 1.0) -> list[str]:
 @pytest.mark.parametrize("name", cases(COMMITTED, slow=LARGE | CALIBRATED))
 def test_the_committed_results_are_those_of_their_sweeps(name):
     """Else the next run at this scale would set them aside."""
-    sweep = laptop(name)
+    sweep = made(name, "laptop")
     assert unrecognised(sweep, RESULTS / name) == []
     if name == "isrl_odd_even":
         return  # a million runs, which take half a minute to count
@@ -106,13 +104,13 @@ GENERATED = [
 
 @pytest.mark.parametrize("name", GENERATED)
 def test_their_ids_are_recognised_where_their_data_are_generated(name):
-    assert verify(laptop(name), RESULTS / name) == []
+    assert verify(made(name, "laptop"), RESULTS / name) == []
 
 
 @pytest.mark.parametrize("factor", cases(ELSEWHERE, slow=ELSEWHERE[:1]))
 @pytest.mark.parametrize("name", cases(COMMITTED, slow=LARGE | CALIBRATED))
 def test_another_machine_s_last_digits_are_the_same_runs(name, factor):
-    sweep = laptop(name)
+    sweep = made(name, "laptop")
     if not any(entry.made for entry in sweep.entries.values()):
         pytest.skip("nothing is computed")
     if name in ("isrl_odd_even", "isrl_rounds", "isrl_heterogeneity") and factor > 1:
@@ -121,7 +119,7 @@ def test_another_machine_s_last_digits_are_the_same_runs(name, factor):
 
 
 def test_a_calibration_that_changed_is_not_the_same(monkeypatch):
-    sweep = laptop("decor_noise")
+    sweep = made("decor_noise", "laptop")
     missing = unrecognised(sweep, RESULTS / "decor_noise", 1 + 2 * TOLERANCE)
     assert len(missing) == sum(len(entry.points) for entry in sweep.entries.values())
 
@@ -148,7 +146,7 @@ def spent(sweep: Sweep, monkeypatch) -> dict[tuple, float]:
 def test_no_epsilon_goes_above_its_target(name, monkeypatch):
     """What keeps within a target here keeps within it elsewhere; the noise of pfl's sweeps is that of
     `accounting.noise_multiplier` as it is, whose own tests have this."""
-    whole = SWEEPS[name]("smoke")
+    whole = made(name, "smoke")
     labels = {"target_epsilon", "budget"}
     entries = {k: e for k, e in whole.entries.items() if e.made and labels & {*e.points}}
     if not entries:
@@ -254,7 +252,7 @@ def test_the_id_is_the_same_for_the_last_digits_of_what_is_computed_and_of_what_
 
 @pytest.mark.parametrize("name", SWEEPS)
 def test_what_is_not_computed_identifies_every_point(name):
-    for label, entry in laptop(name).entries.items():
+    for label, entry in made(name, "laptop").entries.items():
         asked = [column for column in entry.points if column not in entry.made]
         assert not entry.points.duplicated(asked).any(), label
 
@@ -339,9 +337,9 @@ RECOGNISE = """
 import sys
 sys.path[:0] = ["tests/helpers", "tests/store"]
 from test_other_machines import RESULTS, unrecognised
-from bench.papers import SWEEPS
+from made_sweeps import made
 for name in ("decor_noise", "correlated_noise_sums", "p2p_private", "isrl_nonsmooth", "mrmtl_school", "ppsgd_theory"):
-    print(name, unrecognised(SWEEPS[name]("laptop"), RESULTS / name))
+    print(name, unrecognised(made(name, "laptop"), RESULTS / name))
 """
 RUN = """
 import sys

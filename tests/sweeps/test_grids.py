@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from made_sweeps import made
 from slow_cases import MANY_POINTS, cases
 from tiny_sweeps import private_sgd, sweep_of, walks
 
@@ -19,7 +20,7 @@ from bench.sweeps.spec import Entry, grid
 @pytest.mark.parametrize("name", cases(SWEEPS, slow=MANY_POINTS))
 def test_a_column_given_its_own_values_loses_no_point(name):
     """Where a column may be replaced at all, every point that the sweep had is there again."""
-    sweep, replaced = SWEEPS[name]("smoke"), 0
+    sweep, replaced = made(name, "smoke"), 0
     for column in {column for entry in sweep.entries.values() for column in entry.free}:
         there = [entry.free[column].unique().tolist() for entry in sweep.entries.values() if column in entry.free]
         try:
@@ -44,7 +45,7 @@ def test_values_replace_those_of_every_entry_that_has_the_column():
 
 
 def test_local_learning_stays_once_and_silent():
-    new = with_grid(SWEEPS["ppsgd_synthetic"]("smoke"), {"noise_multiplier": [7, 8], "personalization": "0,0.5,inf"})
+    new = with_grid(made("ppsgd_synthetic", "smoke"), {"noise_multiplier": [7, 8], "personalization": "0,0.5,inf"})
     points = new.entries["PPSGD"].points
     local = points[points["personalization"] == 0]
     assert set(local["noise_multiplier"]) == {0.0}
@@ -62,7 +63,7 @@ def test_local_learning_has_the_smallest_clipping_norm_where_its_own_is_gone():
 
 
 def test_noise_is_found_for_another_budget_and_number_of_rounds():
-    new = with_grid(SWEEPS["isrl_odd_even"]("smoke"), {"target_epsilon": [2, math.inf], "phase_rounds": [4, 9]})
+    new = with_grid(made("isrl_odd_even", "smoke"), {"target_epsilon": [2, math.inf], "phase_rounds": [4, 9]})
     for label, once in (("One-pass MB-SGD", True), ("Multi-pass MB-SGD", False), ("Localized MB-SGD", False)):
         points = new.entries[label].points
         assert set(points["target_epsilon"]) == {2.0, math.inf}
@@ -73,7 +74,7 @@ def test_noise_is_found_for_another_budget_and_number_of_rounds():
 
 
 def test_noise_of_the_peers_costs_the_budget_that_the_label_says():
-    new = with_grid(SWEEPS["p2p_private"]("smoke"), {"target_epsilon": [0.7], "max_updates": [3], "clip_norm": [2.0]})
+    new = with_grid(made("p2p_private", "smoke"), {"target_epsilon": [0.7], "max_updates": [3], "clip_norm": [2.0]})
     points = new.entries["private CD"].points
     assert set(points["num_updates"]) == {3}
     clipped = points[points["calibration"] == "clipped"]
@@ -86,7 +87,7 @@ def test_noise_of_the_peers_costs_the_budget_that_the_label_says():
 
 
 def test_shares_of_a_budget_leave_runs_without_a_warm_start_alone():
-    new = with_grid(SWEEPS["p2p_movielens"]("smoke"), {"start_share": [0.5], "budget": [2.0], "num_updates": [1]})
+    new = with_grid(made("p2p_movielens", "smoke"), {"start_share": [0.5], "budget": [2.0], "num_updates": [1]})
     points = new.entries["private CD"].points
     cold = points["start"] == "zero"
     assert set(points.loc[cold, "start_share"]) == {0.0}
@@ -95,7 +96,7 @@ def test_shares_of_a_budget_leave_runs_without_a_warm_start_alone():
 
 
 def test_the_ratio_of_a_network_follows_from_that_of_the_legend():
-    new = with_grid(SWEEPS["ppsgd_cnn"]("smoke"), {"legend_personalization": [5], "legend_step_size": [0.5]})
+    new = with_grid(made("ppsgd_cnn", "smoke"), {"legend_personalization": [5], "legend_step_size": [0.5]})
     points = new.entries["PPSGD"].points
     np.testing.assert_allclose(points["personalization"], 0.5)
     np.testing.assert_allclose(points["step_size"], np.maximum(0.5, 10 * 0.5 / 5))
@@ -141,20 +142,20 @@ REFUSED = [
 @pytest.mark.parametrize(("name", "columns", "said"), REFUSED, ids=[f"{n} {next(iter(c))} {s}" for n, c, s in REFUSED])
 def test_what_cannot_be_done_honestly_is_one_line(name, columns, said):
     with pytest.raises(InputError, match=said.replace("+", r"\+")) as error:
-        with_grid(SWEEPS[name]("smoke"), columns)
+        with_grid(made(name, "smoke"), columns)
     assert "\n" not in str(error.value)
 
 
 def test_a_label_of_the_data_takes_the_values_that_there_are_data_for():
-    points = with_grid(SWEEPS["p2p_dimensions"]("smoke"), {"num_features": [25]}).entries["local"].points
+    points = with_grid(made("p2p_dimensions", "smoke"), {"num_features": [25]}).entries["local"].points
     assert set(points["task"]) == {"linear_p2p_25"}
-    points = with_grid(SWEEPS["pfl_splits"]("laptop"), {"dataset": ["Fashion-MNIST"]}).entries["SN+Lin"].points
+    points = with_grid(made("pfl_splits", "laptop"), {"dataset": ["Fashion-MNIST"]}).entries["SN+Lin"].points
     assert set(points["task"]) == {"fashion_mnist_scatter_linear_10"}
     assert {later.args[1] for later in points["noise_multiplier"]} == {"fashion_mnist"}
 
 
 def test_runs_without_noise_are_not_clipped_whatever_the_norm():
-    points = with_grid(SWEEPS["scaffold_steps"]("smoke"), {"noise_multiplier": [0, 2], "clip_norm": [3]}).entries
+    points = with_grid(made("scaffold_steps", "smoke"), {"noise_multiplier": [0, 2], "clip_norm": [3]}).entries
     for entry in points.values():
         assert set(zip(entry.points["noise_multiplier"], entry.points["clip_norm"], strict=True)) == {
             (0.0, math.inf),
@@ -163,7 +164,7 @@ def test_runs_without_noise_are_not_clipped_whatever_the_norm():
 
 
 def test_own_budgets_have_the_bounds_of_the_theorem():
-    sweep = SWEEPS["ppsgd_theory"]("smoke")
+    sweep = made("ppsgd_theory", "smoke")
     ((label, entry), *_) = sweep.entries.items()
     own = with_grid(sweep, {"target_epsilon": [3, 5]}).entries[label].points
     same, other = (own.query(f"target_epsilon == {target}").reset_index(drop=True) for target in (3, 5))
@@ -207,9 +208,9 @@ def test_rounds_replace_the_sweeps_and_must_fit_its_evaluations():
 
 def test_rounds_that_follow_from_the_data_are_not_replaced():
     with pytest.raises(InputError, match="give --grid num_epochs"):
-        with_rounds(SWEEPS["ppsgd_digits"]("smoke"), 100)
+        with_rounds(made("ppsgd_digits", "smoke"), 100)
     with pytest.raises(InputError, match="set their own number of rounds"):
-        with_rounds(SWEEPS["ppsgd_theory"]("smoke"), 100)
+        with_rounds(made("ppsgd_theory", "smoke"), 100)
     with pytest.raises(InputError, match="leave it out"):
         with_rounds(walks(num_rounds=lambda task, args: 5), 100)
 

@@ -10,9 +10,10 @@ from functools import cache
 import jax
 import jax.numpy as jnp
 import pytest
+from made_sweeps import made
 from slow_cases import cases
 from stand_in_tasks import stand_in
-from toy_problems import toy_of
+from toy_problems import VARIANTS, toy_of
 
 from bench.algorithms import ALGORITHMS
 from bench.comparison.problems import PROBLEMS
@@ -58,7 +59,7 @@ def test_a_program_that_needs_a_cpu_is_noticed():
 # ---- Methods ----
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("name", cases(ALGORITHMS, slow=VARIANTS))
 def test_every_method_lowers(name):
     toy, method = toy_of(name), ALGORITHMS[name]
     args = arguments(method, toy.args | dict.fromkeys(private(method), 1.0))
@@ -82,7 +83,7 @@ def private(method) -> set[str]:
 
 def programs(name: str) -> set[tuple[str, object, tuple]]:
     """(task, method's factory, static arguments) of every program of the sweep at scale smoke."""
-    sweep = SWEEPS[name]("smoke")
+    sweep = made(name, "smoke")
     return {one for entry in sweep.entries.values() for one in _of_entry(entry, next(iter(sweep.tasks)))}
 
 
@@ -121,7 +122,7 @@ def done() -> set:
 
 @pytest.mark.parametrize("name", cases(SWEEPS, slow={*SWEEPS} - {*FAST}))
 def test_every_sweep_lowers(name, monkeypatch):
-    makers, tasks = SWEEPS[name]("smoke").tasks, {}
+    makers, tasks = made(name, "smoke").tasks, {}
     for task_name, make, static in sorted(programs(name), key=repr):
         if task_name not in tasks:
             with monkeypatch.context() as patch:
