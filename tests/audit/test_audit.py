@@ -53,7 +53,7 @@ def sound(found: Audit):
 LONG = {
     *(*LIKE_FEDAVG, *NETWORKS, "ditto", "fine_tuning", "ppsgd", "mr_mtl", "local_learning", "subgradient"),
     *("dp_fedsmp", "dp_scaffold", "localized", "model_propagation", "local_dp"),
-    *("dp_fedavg", "accelerated", "local_networks"),
+    *("dp_fedavg", "accelerated", "local_networks", "dp_dsgd"),
 }
 
 
