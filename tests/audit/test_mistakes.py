@@ -47,7 +47,7 @@ def test_those_that_used_to_be_missed_are_refuted_on_the_second_task(mistake):
 
 @pytest.mark.parametrize("family", cases(["users", "layers", "pair"], slow={"pair"}))
 def test_the_right_one_is_not_refuted(family):
-    found = audited("none", family=family, runs=3000, canaries=0)
+    found = audited("none", family=family, runs=6000, canaries=0)
     assert not found.refuted, text_of(found)
     assert found.left_out
     assert found.inconclusive
