@@ -30,7 +30,7 @@ from bench.errors import InputError
 from bench.store import part_files
 
 RESULTS = Path(__file__).parents[2] / "results"
-SMALL: dict = {"epsilons": [1.0, 4.0], "seeds": 2, "num_settings": 4, "rounds": 5}
+SMALL: dict = {"epsilons": [1.0, 4.0], "seeds": 2, "num_settings": 8, "rounds": 5}
 FIXED = {"personalization": math.inf}
 
 
@@ -176,7 +176,7 @@ def test_a_method_that_its_audit_refutes_is_no_entry(out, tmp_path):
 
 def test_what_every_method_got_is_written_down(out):
     protocol = protocols.read_protocol(out / "board" / "tiny")
-    assert protocol == protocols.Protocol("tiny", [1.0, 4.0], 2, 4, 5, 1e-4, "add-or-remove one", "user", 2)
+    assert protocol == protocols.Protocol("tiny", [1.0, 4.0], 2, 8, 5, 1e-4, "add-or-remove one", "user", 2)
 
 
 @pytest.mark.slow
