@@ -55,7 +55,7 @@ def releases(task, *, delta, num_sampled, noise_multiplier, worth=1.0, **_):
 
 
 METHOD = Method(adaptive, releases, version=1, check=check_participation)
-QUICK = {"runs": 5000, "canaries": 0}
+QUICK = {"runs": 9000, "canaries": 0}
 ARGS = {"noise_multiplier": 1.75}  # for an epsilon of 3 with half of the users
 
 

@@ -41,7 +41,7 @@ MISSED = ["private divisor", "divided by the count", "leaves", "noise of period 
 
 @pytest.mark.parametrize("mistake", cases(MISSED, slow={"divided by the count", "noise of period 4", "leaves"}))
 def test_those_that_used_to_be_missed_are_refuted_on_the_second_task(mistake):
-    found = audited(mistake, family="layers", rounds=8, runs=4000, canaries=0)
+    found = audited(mistake, family="layers", rounds=8, runs=6000, canaries=0)
     assert found.refuted, text_of(found)
 
 

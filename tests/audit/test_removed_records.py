@@ -41,7 +41,7 @@ def half(task, *, delta, **args):
 
 
 METHOD = Method(regularised, releases, version=1)
-QUICK = {"runs": 3000, "canaries": 0}
+QUICK = {"runs": 6000, "canaries": 0}
 
 
 @pytest.mark.parametrize("strength", cases([1.0, 0.0, 30.0], slow={0.0, 30.0}))

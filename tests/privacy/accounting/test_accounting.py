@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from slow_cases import rows
 
 from bench.errors import InputError
 from bench.privacy import accounting, events
@@ -48,7 +49,7 @@ def test_sampling_everybody_is_no_sampling(accountant):
         assert spent(6.0, 1.0, 40, 1e-5, "fixed") == plain  # replace-one: twice the noise for the same cost
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(SIGMA, RATE, ROUNDS, st.floats(1e-8, 1e-3))
 def test_more_noise_fewer_rounds_and_smaller_samples_never_cost_more(sigma, q, rounds, delta):
     for sampling in ("poisson", "fixed"):
@@ -62,7 +63,7 @@ def test_more_noise_fewer_rounds_and_smaller_samples_never_cost_more(sigma, q, r
     assert spent(sigma, q, rounds, delta, "fixed") >= spent(sigma, q, rounds, delta)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.floats(0.5, 100), st.floats(1e-3, 0.9), st.integers(1, 3000))
 def test_pld_is_never_above_rdp_and_falls_with_the_noise(sigma, q, rounds):
     by_rdp = spent(sigma, q, rounds, 1e-5)
@@ -105,11 +106,7 @@ def test_no_noise_costs_everything_and_no_rounds_nothing(sampling, accountant):
 
 @pytest.mark.parametrize(
     ("sampling", "accountant", "target"),
-    [
-        pytest.param(*name, target, marks=pytest.mark.slow if (*name, target) == ("poisson", "pld", 60.0) else ())
-        for target in (0.3, 3.0, 60.0)
-        for name in NAMES
-    ],
+    rows([(*name, target) for target in (0.3, 3.0, 60.0) for name in NAMES], slow={("poisson", "pld", 60.0)}),
 )
 def test_the_noise_suffices_and_a_thousandth_less_does_not(sampling, accountant, target):
     def release(sigma):

@@ -151,7 +151,7 @@ def test_little_noise_gives_a_number_at_once():
     assert epsilon(laplace(2000.0), 1000) < 2_000_000
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.floats(1e-3, 2e3), st.floats(1e-3, 2e3), st.integers(0, 300), st.floats(1e-8, 0.2))
 def test_pld_is_below_composition_is_below_the_sum_and_all_rise_with_what_is_released(start, pure, rounds, delta):
     def spent(accountant, more=1.0, rounds=rounds):

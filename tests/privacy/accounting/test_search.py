@@ -5,6 +5,7 @@ import math
 from functools import partial
 
 import pytest
+from slow_cases import rows
 
 from bench import files
 from bench.errors import InputError
@@ -48,11 +49,7 @@ def asked(monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "target"),
-    [
-        pytest.param(name, target, marks=pytest.mark.slow if name == "pld" and target != 3 else ())
-        for name in RELEASES
-        for target in (0.5, 3, 20.0)
-    ],
+    rows([(name, target) for name in RELEASES for target in (0.5, 3, 20.0)], slow={("pld", 0.5), ("pld", 20.0)}),
 )
 def test_it_is_the_float_of_the_bisection_from_few_evaluations(name, target, asked):
     release, rounds = RELEASES[name], 100
