@@ -212,10 +212,11 @@ def test_no_worker_outlives_its_driver(tmp_path, number):
         driver.kill()
 
 
-def test_close_ends_the_workers(two):
-    """The pool of the other tests, which starts workers again where it is asked for them."""
+def test_close_ends_the_workers(tmp_path, undisturbed, two):
+    """The pool of the other tests. It starts workers with their first unit: both have had one after four units."""
     with two:
         assert isinstance(two.executor(100.0), Processes)
+        assert_same_rows(run(walks(), tmp_path, pool=two, most=2), undisturbed)
         started = workers_of(os.getpid())
     assert len(started) == 2
     assert not alive(started)
