@@ -67,8 +67,19 @@ if ! grep -qsx "$lock $stamp" "$venv/stamp"; then
   grep -qs "$("$python" -c 'import sys; print(sys.version.split()[0])')" "$venv/pyvenv.cfg" || "$python" -m venv --clear "$venv"
   touch "$venv/stamp"
   sed -i.old "/^${lock//./\\.} /d" "$venv/stamp"
-  "$venv/bin/python" -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r "$lock" \
-    || fail "the packages of $lock could not be installed: see above; is the network reachable?"
+  # pip uses one core, so two of them each install half of the lock. It names every package, so that neither has to look
+  # for what another needs.
+  halves=$(mktemp -d) other=
+  trap 'kill $other 2>/dev/null || true; rm -rf "$halves"' EXIT
+  awk -v to="$halves" '/^[A-Za-z]/ { half = !half } { print > (to "/" half) }' "$lock"
+  install=("$venv/bin/python" -m pip install --quiet --no-compile --no-deps --disable-pip-version-check --require-hashes -r)
+  "${install[@]}" "$halves/0" &
+  other=$! installed=0
+  "${install[@]}" "$halves/1" || installed=$?
+  wait "$other" || installed=$?
+  rm -rf "$halves"
+  trap - EXIT
+  [ "$installed" = 0 ] || fail "the packages of $lock could not be installed: see above; is the network reachable?"
   case "$jax" in
     locked) ;;
     newest) "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade 'jax>=0.10,<0.13' 'jaxlib>=0.10,<0.13' \
@@ -85,8 +96,8 @@ if ! grep -qsx "$lock $stamp" "$venv/stamp"; then
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "jax[cuda13]==$version" \
       || fail "the CUDA build of jax $version could not be installed: see above, or leave --gpu out"
   fi
-  # pip would use one core, and also compile the packages' own tests and what few runs import: half of all modules. Some
-  # packages hold files that are templates, or for another Python.
+  # pip would also compile the packages' own tests and what few runs import: half of all modules. Some packages hold
+  # files that are templates, or for another Python.
   "$venv/bin/python" -m compileall -q -j 0 -x 'site-packages/(.*/tests?|ray|pip|setuptools)/' \
     "$venv"/lib/python*/site-packages >/dev/null 2>&1 || true
   echo "$lock $stamp" >>"$venv/stamp"
