@@ -64,24 +64,21 @@ def _used(task, hypers, key, *, make, static, rounds):
     key_start = keys[0]
     start = algorithm(task).init(key_start)
 
-    def used(key, state):
+    def step(state, key):
         def after(which):
             other = algorithm(moved(which, size))
             fresh = other.init(key_start)
             mine = jax.tree_util.tree_map_with_path(lambda path, now, new: new if kept(path) else now, state, fresh)
-            return other.round(key, mine)[0].variables
+            return other.round(key, mine)[0]
 
-        # The last is no example, so that nothing is moved.
+        # The last is no example, so that nothing is moved: the run goes on from there.
         ends = jax.vmap(after)(jnp.arange(size + 1))
         differs = [
             jnp.any((jnp.abs(leaf[:-1] - leaf[-1:]) > ROUNDING).reshape(size, -1), axis=1)
-            for path, leaf in jax.tree_util.tree_leaves_with_path(ends)
+            for path, leaf in jax.tree_util.tree_leaves_with_path(ends.variables)
             if not kept(path)
         ]
-        return jnp.sum(jnp.any(jnp.stack(differs), axis=0))
-
-    def step(state, key):
-        return algorithm(task).round(key, state)[0], used(key, state)
+        return jax.tree.map(lambda leaf: leaf[-1], ends), jnp.sum(jnp.any(jnp.stack(differs), axis=0))
 
     return jax.lax.scan(step, start, keys[1:])[1]
 
