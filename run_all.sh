@@ -96,10 +96,10 @@ if ! grep -qsx "$lock $stamp" "$venv/stamp"; then
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "jax[cuda13]==$version" \
       || fail "the CUDA build of jax $version could not be installed: see above, or leave --gpu out"
   fi
-  # pip would also compile the packages' own tests and what few runs import: half of all modules. Some packages hold
-  # files that are templates, or for another Python.
+  # On all cores; pip would also compile the packages' own tests and what few runs import: half of all modules. Some
+  # packages hold files that are templates, or for another Python.
   "$venv/bin/python" -m compileall -q -j 0 -x 'site-packages/(.*/tests?|ray|pip|setuptools)/' \
-    "$venv"/lib/python*/site-packages >/dev/null 2>&1 || true
+    "$venv"/lib/python*/site-packages bench figures >/dev/null 2>&1 || true
   echo "$lock $stamp" >>"$venv/stamp"
 fi
 run=$venv/bin/python
