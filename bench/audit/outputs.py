@@ -147,7 +147,7 @@ def audit_outputs(
 
     too_small, seen = None, None
     if refuted and by == SHIFT:
-        too_small = max([1.0, *(factor for factor in FACTORS if would_refute(factor))])
+        too_small = next((factor for factor in sorted(FACTORS, reverse=True) if would_refute(factor)), 1.0)
     elif not refuted:
         seen = next((factor for factor in FACTORS if would_refute(1 / factor)), math.inf)
     return OutputsAudit(

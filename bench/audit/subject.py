@@ -333,17 +333,21 @@ def unseen_state(subject: Subject) -> list[str]:
     """Return the names of the parts of a method's state that `public` leaves out."""
     traced = parameters(subject.method)[1]
     args = {name: jnp.float32(value) if name in traced else value for name, value in subject.args.items()}
-    algorithm = subject.method.make(_task(subject.family, 1), **args)
-    state = algorithm.init(jax.random.key(0))
+    task = _task(subject.family, 1)
+    state = jax.eval_shape(lambda key: subject.method.make(task, **args).init(key), jax.random.key(0))
     paths, structure = jax.tree_util.tree_flatten_with_path(state)
-    public = algorithm.public or algorithm.params
-    program = jax.make_jaxpr(lambda *leaves: public(structure.unflatten(leaves)))(*(leaf for _, leaf in paths)).jaxpr
+
+    def public(*leaves):
+        algorithm = subject.method.make(task, **args)
+        return (algorithm.public or algorithm.params)(structure.unflatten(leaves))
+
+    program = jax.make_jaxpr(public)(*(leaf for _, leaf in paths)).jaxpr
     used = {id(variable) for equation in program.eqns for variable in equation.invars}
     used |= {id(variable) for variable in program.outvars}
     return [
         jax.tree_util.keystr(path).lstrip(".")
         for (path, leaf), variable in zip(paths, program.invars, strict=True)
-        if id(variable) not in used and jnp.size(leaf)
+        if id(variable) not in used and leaf.size
     ]
 
 
