@@ -123,7 +123,7 @@ def rows_as_text(table: pd.DataFrame, names: Sequence[Any]) -> pd.Series:
         values = table[name]
         if values.dtype == object:
             values = values.map(lambda value: as_text(value) if isinstance(value, list | tuple | np.ndarray) else value)
-        codes, distinct = pd.factorize(values.astype(object))  # of a missing value the code is -1
+        codes, distinct = pd.factorize(values)  # of a missing value the code is -1
         texts = [*map(as_text, distinct), ""]
         columns.append([texts[code] for code in codes])
     return pd.Series(
@@ -165,15 +165,18 @@ class Points:
                 added = self.shapes[next(iter(points.values()))].added
                 filled = rows.assign(**{k: rows[k].fillna(v) if k in rows else v for k, v in added.items()})
                 keys = rows_as_text(filled, names)
-                for row, key in zip(rows.to_dict("records"), keys, strict=True):
-                    if key not in points:
-                        continue
+                fits = keys.isin(list(points)).to_numpy()
+                known_settings = [self.shapes[id].settings or {} for id in points.values()]
+                read = {name for of in known_settings for kind in ("args", "labels") for name in of.get(kind, ())}
+                columns = rows.columns.intersection(["point", "delta", *read])  # which an earlier id depends on
+                for row, key in zip(rows.loc[fits, columns].to_dict("records"), keys[fits], strict=True):
                     known = self.shapes[points[key]].settings
                     if known is None or earlier_id(known, row) == row["point"]:
                         found[row["point"]] = points[key]
-        computed = settings[settings["point"].isin([id for id, of in found.items() if self.shapes[of].computed])]
-        for row in computed.to_dict("records"):
-            if not _alike(row, self.shapes[found[row["point"]]].computed):
+        computed = {id: self.shapes[of].computed for id, of in found.items() if self.shapes[of].computed}
+        names = settings.columns.intersection(["point", *{name for of in computed.values() for name in of}])
+        for row in settings.loc[settings["point"].isin(list(computed)), names].to_dict("records"):
+            if not _alike(row, computed[row["point"]]):
                 del found[row["point"]]
         return found
 
