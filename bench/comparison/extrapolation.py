@@ -33,6 +33,7 @@ from bench.algorithms.base import Method
 from bench.algorithms.ranges import Positive
 from bench.analysis import select
 from bench.comparison.baselines import Variant
+from bench.comparison.defaults import NUM_SETTINGS
 from bench.comparison.plan import Candidate, Plan, in_legend, make_plan
 from bench.comparison.problems import problem
 from bench.comparison.request import EXTRAPOLATED, Request, make_request
@@ -160,7 +161,8 @@ def extrapolation(
     if ALONE not in known:
         return Extrapolation(request, None, runs_of)
     alone = {ALONE: known[ALONE]._replace(on_request=False)}
-    return Extrapolation(request, request_for(alone, name=f"{on.name}_learning_alone"), runs_of)
+    name = f"{on.name}_learning_alone"
+    return Extrapolation(request, request_for(alone, num_settings=NUM_SETTINGS, name=name), runs_of)
 
 
 def run(planned: Extrapolation, pool: Pool | None = None) -> Comparison:

@@ -15,7 +15,7 @@ from bench.algorithms import ALGORITHMS
 from bench.api.extrapolations import extrapolate
 from bench.cli.app import app
 from bench.comparison import extrapolation as extrapolating
-from bench.comparison.defaults import NUM_SETTINGS
+from bench.comparison.board import board_request
 from bench.comparison.extrapolation import FACTOR, Crossing, crossing, extrapolation, for_more_users, said
 from bench.comparison.problems import PROBLEMS
 from bench.comparison.report import extrapolated
@@ -24,6 +24,7 @@ from bench.privacy.accounting import epsilon as epsilon_of
 from bench.store import part_files
 
 FEW: dict = {"epsilon": 1.0, "factors": (1, 4), "num_settings": 3, "seeds": 2, "rounds": 5}
+OF_ALONE = 8  # settings of learning alone, in place of the many of the board
 METHOD = "Global private SGD"
 ARGS = {"num_sampled": 4, "batch_size": 3, "step_size": 0.1, "clip_norm": 1.0, "personalization": math.inf}
 ARGS |= {"sampler": "poisson"}
@@ -37,7 +38,9 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def found(folder, tiny):
     """One method with the users that exist, and with four times as many."""
-    return extrapolate("tiny", METHOD, out=folder, workers=1, **FEW)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(extrapolating, "NUM_SETTINGS", OF_ALONE)
+        return extrapolate("tiny", METHOD, out=folder, workers=1, **FEW)
 
 
 # ---- What is run ----
@@ -82,9 +85,15 @@ def test_with_the_users_that_exist_it_is_the_comparison(found, tmp_path):
     assert mine[METHOD, math.inf, False] == pytest.approx(means[METHOD, math.inf], rel=1e-5)
 
 
-def test_learning_alone_has_as_many_settings_as_on_the_board(found, tmp_path):
+def test_learning_alone_has_as_many_settings_as_on_the_board(tmp_path):
     """With the few of the others it would be beaten by fewer users than on the board."""
-    more = SMALL | {"epsilons": [1.0], "num_settings": NUM_SETTINGS}
+    planned = extrapolation("synthetic", [METHOD], 1.0, out=tmp_path)
+    assert planned.alone.num_settings == board_request("synthetic", out=tmp_path).num_settings
+    assert planned.alone.num_settings > planned.request.num_settings
+
+
+def test_learning_alone_is_tuned_among_its_own_number_of_settings(found, tmp_path):
+    more = SMALL | {"epsilons": [1.0], "num_settings": OF_ALONE}
     usual = compared(baselines=["Local learning"], out=tmp_path, **more).runs
     mine = found.set_index(["method", "target_epsilon", "extrapolated"])
     assert mine.loc[("Local learning", 1.0, False), "excess_risk"] == pytest.approx(
@@ -92,7 +101,7 @@ def test_learning_alone_has_as_many_settings_as_on_the_board(found, tmp_path):
     )
     assert found.groupby("method")["settings_tried"].unique().map(list).to_dict() == {
         METHOD: [FEW["num_settings"]],
-        "Local learning": [NUM_SETTINGS],
+        "Local learning": [OF_ALONE],
     }
 
 
@@ -143,7 +152,8 @@ def test_nothing_of_it_can_be_taken_for_a_row_of_the_board(found, folder):
     assert table["extrapolated"].sum() == 1
 
 
-def test_the_files_and_the_command_say_it_too(found, folder):
+def test_the_files_and_the_command_say_it_too(found, folder, monkeypatch):
+    monkeypatch.setattr(extrapolating, "NUM_SETTINGS", OF_ALONE)  # as before, so that nothing is run again
     words = ["extrapolate", "tiny", "--methods", "ppsgd", "--out", str(folder)]
     done = CliRunner().invoke(app, words)
     assert isinstance(done.exception, InputError)  # two baselines are variants of this method
