@@ -152,8 +152,13 @@ def start(task: Task, keys, hypers, *, program: Program):
     return state, evaluated(program, task, keys, hypers, state) if program.at_start else {}
 
 
-def _rounds_of(program: Program, task: Task, keys, hypers) -> Callable:
-    """Return one round of all seeds and points: (state, number of the round) -> (state, info [seed, point])."""
+@partial(jax.jit, static_argnames="program", inline=True)
+def _one_round(task: Task, keys, hypers, state, t, *, program: Program):
+    """The state after round number t of all seeds and points, and its info [seed, point].
+
+    What `info_of` has traced is not traced again where it is compiled: `inline` makes it a part of the program around
+    it, as if it were called without `jax.jit`.
+    """
 
     def one(key, hyper, state):
         return program.algorithm(task, hyper).round(key, state)
@@ -161,16 +166,17 @@ def _rounds_of(program: Program, task: Task, keys, hypers) -> Callable:
     num_seeds, num_points = _sizes(keys, hypers)
     over_points = _over(one, (None, 0, OVER_POINTS), (OVER_POINTS, 0), num_points)
     over_seeds = _over(over_points, (0, None, State(0, 0)), (State(0, 0), 0), num_seeds)
+    at_t = jax.vmap(lambda key: jax.random.fold_in(jax.random.fold_in(key, ROUNDS), t))(keys)
+    state, info = over_seeds(at_t, hypers, state)
+    usable = all(leaf.ndim == 2 and not jnp.iscomplexobj(leaf) for leaf in jax.tree.leaves(info))
+    if not (isinstance(info, dict) and usable):
+        raise TypeError("the info of a round is no dictionary of real scalars")
+    return state, info
 
-    def one_round(state, t):
-        at_t = jax.vmap(lambda key: jax.random.fold_in(jax.random.fold_in(key, ROUNDS), t))(keys)
-        state, info = over_seeds(at_t, hypers, state)
-        usable = all(leaf.ndim == 2 and not jnp.iscomplexobj(leaf) for leaf in jax.tree.leaves(info))
-        if not (isinstance(info, dict) and usable):
-            raise TypeError("the info of a round is no dictionary of real scalars")
-        return state, info
 
-    return one_round
+def _rounds_of(program: Program, task: Task, keys, hypers) -> Callable:
+    """Return one round of all seeds and points: (state, number of the round) -> (state, info [seed, point])."""
+    return lambda state, t: _one_round(task, keys, hypers, state, t, program=program)
 
 
 def _measured(program: Program, task: Task, keys, hypers, state, info):
