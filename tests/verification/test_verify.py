@@ -25,8 +25,21 @@ from bench.verification.drawn import Folder, draw
 SWEEP, SCALE = "correlated_noise_sums", "smoke"
 
 
+@pytest.fixture(scope="module", autouse=True)
+def seldom_evaluated():
+    """The sweep with four evaluations in place of 200, each of which has its epsilons, too."""
+    sums = correlated_noise.SWEEPS[SWEEP]
+
+    def seldom(scale):
+        return sums(scale)._replace(eval_every=50) if scale == SCALE else sums(scale)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(bench.papers.SWEEPS, SWEEP, seldom)
+        yield
+
+
 @pytest.fixture(scope="module")
-def made(tmp_path_factory) -> Path:
+def made(tmp_path_factory, seldom_evaluated) -> Path:
     """Results of a sweep that takes a second."""
     out = tmp_path_factory.mktemp("results")
     bench.run(SWEEP, SCALE, seeds=2, out=out, workers=1)
@@ -136,7 +149,7 @@ def test_another_accountant_is_found(results, monkeypatch):
 
 
 def test_another_version_of_a_method_is_outdated(results, monkeypatch):
-    sums = correlated_noise.SWEEPS[SWEEP]
+    sums = bench.papers.SWEEPS[SWEEP]
 
     def newer(scale):
         sweep = sums(scale)
