@@ -208,7 +208,7 @@ def fault(
 
 def _other_seeds(tuning: pd.DataFrame, protocol: Protocol) -> str:
     """Return where settings were run with more or fewer seeds than the protocol says, in words."""
-    for _, tried in tuning.groupby(["target_epsilon", "trial"]):
+    for _, tried in tuning[["target_epsilon", "trial", "setting"]].groupby(["target_epsilon", "trial"]):
         epsilon, split = tried["target_epsilon"].iloc[0], tried["trial"].iloc[0]
         of_split = tried["setting"].value_counts()
         again = min(FINALISTS, len(of_split)) if np.isinf(epsilon) and len(of_split) > 1 else 0
