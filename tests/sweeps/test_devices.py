@@ -6,6 +6,7 @@ process of its own. To run them directly: XLA_FLAGS=--xla_force_host_platform_de
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -206,6 +207,13 @@ def _trained(task, keys, hypers, *, program):
     return state, before, after
 
 
+def _trained_in_steps(task, keys, hypers, *, program):
+    """The same by the two programs of the engine, which another test has use for."""
+    state, before = engine.start(task, keys, hypers, program=program)
+    state, after = engine.advance(task, keys, hypers, state, jnp.int32(0), program=program)
+    return state, before, after
+
+
 def prepared(make, task: Task, args: dict, *, on: int, rounds: int = 3, seeds: int = 1, points: int = 2):
     """The program, the task, the keys and the points, which differ in all that they may, on so many devices."""
     method = ALGORITHMS[make]
@@ -221,18 +229,18 @@ def prepared(make, task: Task, args: dict, *, on: int, rounds: int = 3, seeds: i
     return engine.Program(method.make, static, rounds), task, *devices.on_all((keys, hypers), task)
 
 
-def trained(*case, **options):
+def trained(*case, by=_trained, **options):
     """What `_trained` returns for what `prepared` prepares."""
     program, task, keys, hypers = prepared(*case, **options)
-    return _trained(task, keys, hypers, program=program)
+    return by(task, keys, hypers, program=program)
 
 
 def assert_close(ours, theirs):
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=3e-5, atol=1e-6), ours, theirs)
 
 
-def check_case(make, task, args, on=DEVICES):
-    alone, many = (trained(make, task(), args, on=number)[1:] for number in (1, on))
+def check_case(make, task, args, on=DEVICES, by=_trained):
+    alone, many = trained(make, task(), args, on=1)[1:], trained(make, task(), args, on=on, by=by)[1:]
     assert_close(many, alone)
     assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(alone))
     assert (
@@ -243,7 +251,8 @@ def check_case(make, task, args, on=DEVICES):
 @on_eight
 @pytest.mark.parametrize("case", cases(CASES, slow={"fixed"}))  # the sweep below draws a fixed number as well
 def test_eight_devices_give_the_rows_of_one(case):
-    check_case(*CASES[case], on=2 if case == "networks" else DEVICES)
+    by = _trained_in_steps if case == "cyclic" else _trained
+    check_case(*CASES[case], on=2 if case == "networks" else DEVICES, by=by)
 
 
 @on_eight
@@ -255,7 +264,10 @@ def test_eight_devices_give_the_rows_of_one_slowly(case):
 
 @on_eight
 def test_a_state_that_was_kept_goes_back_to_its_devices():
-    """As in a snapshot, of what users keep on their own device and of what all have; training goes on with its bits."""
+    """As in a snapshot, of what users keep on their own device and of what all have; training goes on with its bits.
+
+    The programs are those of the case above.
+    """
     make, task, args = CASES["cyclic"]
     program, task, keys, hypers = prepared(make, task(), args, on=DEVICES)
     begun, _ = engine.start(task, keys, hypers, program=program)
@@ -400,8 +412,10 @@ def averaging_sweep(**fields):
 
 @on_eight
 def test_a_sweep_over_devices_is_that_of_one_device_and_continues_it(tmp_path):
-    for folder, seeds in (("one", 2), ("both", 1)):
-        run_sweep(averaging_sweep(seeds=seeds), scale="smoke", out=tmp_path / folder)
+    """The second seed is run on one device and on all, after the first, by programs for one seed each."""
+    run_sweep(averaging_sweep(seeds=1), scale="smoke", out=tmp_path / "both")
+    shutil.copytree(tmp_path / "both", tmp_path / "one")
+    run_sweep(averaging_sweep(), scale="smoke", out=tmp_path / "one")
     with Pool(devices="auto") as pool:
         run_sweep(averaging_sweep(), scale="smoke", out=tmp_path / "both", pool=pool)
     one, both = (table(tmp_path / folder / "smoke" / "tiny") for folder in ("one", "both"))
