@@ -13,38 +13,54 @@ HEAVY |= {"dp_accounting", "bench.papers.pfl", "bench.papers.pfl_cells", "figure
 ACCOUNTING = {"dp_accounting", "scipy.special", "scipy.stats"}
 EPSILON = "epsilon --noise-multiplier 1 --sampling-rate 0.01 --steps 20000 --delta 1e-4"
 NOISE = "noise --epsilon 2 --sampling-rate 0.01 --steps 2000 --delta 1e-4"
-DRAWING = {"pandas", "pyarrow", "matplotlib", "scipy.special", "figures"}
-DRAW = "import bench.analysis.select, figures.command_line, figures"
+TABLES = {"pandas", "pyarrow"}
+DRAWING = TABLES | {"matplotlib", "scipy.special", "figures"}
 COMMAND = "import sys; from bench.__main__ import main; sys.argv[1:] = {!r}; assert main() == 0"
 
+# Processes, each as steps of some code and what may have been imported after it: never less than after the step before,
+# so that one process shows what each step would import by itself.
+COMMANDS = [
+    ("import bench", set()),
+    (COMMAND.format(["--version"]), set()),
+    (COMMAND.format(["--help"]), set()),
+    (COMMAND.format(["run", "--help"]), set()),
+    (COMMAND.format(["conformance"]), set()),
+    (COMMAND.format(EPSILON.split()), ACCOUNTING),
+    ("from bench.conformance import check", ACCOUNTING),
+]
+FROM_PYTHON = [
+    ("from bench import load", TABLES),
+    ("from bench import compare, load, run", TABLES),
+    ("import bench.analysis.select, figures.command_line, figures", DRAWING),
+    ("import figures.claims", DRAWING),
+]
+CALIBRATION = [(COMMAND.format(NOISE.split()), ACCOUNTING)]
+CHECK = [("from bench.conformance import check", ACCOUNTING)]
 
-def imported(code: str) -> set[str]:
-    """Of HEAVY, what is in sys.modules after some code."""
-    code += f"\nimport sys; print('modules', *{HEAVY!r} & sys.modules.keys())"
+
+def imported(*steps: str) -> list[set[str]]:
+    """Of HEAVY, what is in sys.modules after each of some pieces of code, in one process."""
+    after = f"import sys; print('modules', *{HEAVY!r} & sys.modules.keys())"
+    code = "\n".join(line for step in steps for line in (step, after))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
-    return set(done.stdout.splitlines()[-1].split()[1:])
+    found = [set(line.split()[1:]) for line in done.stdout.splitlines() if line.split()[:1] == ["modules"]]
+    assert len(found) == len(steps)
+    return found
 
 
 @pytest.mark.parametrize(
-    ("code", "may"),
+    "steps",
     [
-        ("import bench", set()),
-        (COMMAND.format(["--version"]), set()),
-        (COMMAND.format(["--help"]), set()),
-        pytest.param(COMMAND.format(["run", "--help"]), set(), marks=pytest.mark.slow),
-        (COMMAND.format(EPSILON.split()), ACCOUNTING),
-        pytest.param(COMMAND.format(NOISE.split()), ACCOUNTING, marks=pytest.mark.slow),
-        (COMMAND.format(["conformance"]), set()),
-        ("from bench.conformance import check", ACCOUNTING),
-        pytest.param("from bench import load", {"pandas", "pyarrow"}, marks=pytest.mark.slow),
-        ("from bench import compare, load, run", {"pandas", "pyarrow"}),
-        pytest.param(DRAW, DRAWING, marks=pytest.mark.slow),
-        (f"{DRAW}, figures.claims", DRAWING),
+        pytest.param(COMMANDS, id="commands"),
+        pytest.param(FROM_PYTHON, id="from Python"),
+        pytest.param(CALIBRATION, id="calibration", marks=pytest.mark.slow),
+        pytest.param(CHECK, id="check", marks=pytest.mark.slow),
     ],
 )
-def test_only_what_is_needed_is_imported(code, may):
-    assert imported(code) <= may
+def test_only_what_is_needed_is_imported(steps):
+    for (code, may), found in zip(steps, imported(*(code for code, _ in steps)), strict=True):
+        assert found <= may, code
 
 
 @pytest.mark.slow
@@ -52,8 +68,8 @@ def test_the_list_is_gathered_once_for_the_same_code(tmp_path, monkeypatch):
     """Calibrating nothing the first time, importing nothing of it the second."""
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path))
     unused = "import bench.papers.pfl_cells as cells; cells.noise_multiplier = None\n"
-    assert "jax" in imported(unused + COMMAND.format(["list"]))
-    assert imported(COMMAND.format(["list"])) == set()
+    assert "jax" in imported(unused + COMMAND.format(["list"]))[0]
+    assert imported(COMMAND.format(["list"])) == [set()]
 
 
 def test_all_public_names_are_there():
