@@ -1,4 +1,4 @@
-"""Importing the suite, and drawing with it, changes nothing of the caller's; loading results needs no matplotlib."""
+"""Importing the suite, and drawing with it, changes nothing of the caller's."""
 
 import subprocess
 import sys
@@ -8,14 +8,6 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
-LOAD = """
-import sys
-
-from bench import load
-
-assert "matplotlib" not in sys.modules
-assert not [name for name in sys.modules if name.split(".")[0] == "figures"]
-"""
 DRAW = """
 import matplotlib
 
@@ -32,7 +24,8 @@ import bench.comparison.report.figure
 assert dict(matplotlib.rcParams) == before
 
 figure = figures.FIGURES["isrl_table1"]
-picture = figure.picture(figure.table(None))
+table = figure.table(None).head(1)
+picture = figure.picture(table)
 assert dict(matplotlib.rcParams) == before
 
 from pathlib import Path
@@ -41,7 +34,7 @@ from tempfile import TemporaryDirectory
 from bench.analysis.saving import save_picture
 
 with TemporaryDirectory() as folder:
-    save_picture(picture, figure.table(None), Path(folder), "table", pdf=True)
+    save_picture(picture, table, Path(folder), "table", pdf=True)
 assert dict(matplotlib.rcParams) == before
 assert matplotlib.get_backend() == "svg"
 
@@ -73,9 +66,8 @@ def process(program: str, *words: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("program", [LOAD, DRAW], ids=["load", "draw"])
-def test_nothing_of_the_callers_is_changed(program):
-    process(program)
+def test_nothing_of_the_callers_is_changed():
+    process(DRAW)
 
 
 @pytest.mark.slow

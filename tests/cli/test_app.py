@@ -16,6 +16,7 @@ from tiny_sweeps import ROOT, walks
 
 from bench import __main__ as command
 from bench.errors import unknown_name
+from bench.files import cache_folder
 from bench.papers import SWEEPS
 from bench.store import part_files, store
 from bench.sweeps.spec import grid
@@ -206,6 +207,7 @@ def test_a_stopped_run_is_one_line_and_status_130(bench, tmp_path, monkeypatch):
 
 
 def test_list_names_everything_as_text_and_as_json(bench, tmp_path, monkeypatch):
+    (tmp_path / "noise").symlink_to(cache_folder("noise"), target_is_directory=True)
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path))  # here a sweep is listed that is not in the code
     status, text, lines = bench("list")
     assert (status, lines) == (0, [])

@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from made_sweeps import made
 from slow_cases import MANY_POINTS, cases
 from tiny_sweeps import WALK, points_of, private_sgd, sweep_of
 
@@ -60,13 +61,13 @@ def test_thin_refuses_what_the_sweep_does_not_have(keep, changes, said):
 @pytest.mark.parametrize("name", cases(SWEEPS, slow=MANY_POINTS))
 def test_smaller_scales_try_nothing_that_the_paper_scale_does_not(name):
     """Column by column, and point by point but for columns that a scale sets to one value (fewer passes)."""
-    scales = {scale: SWEEPS[name](scale) for scale in SCALES}
+    scales = {scale: made(name, scale) for scale in SCALES}
     for small, large in (("smoke", "laptop"), ("laptop", "paper")):
         for label, entry in scales[small].entries.items():
             table = scales[large].entries[label].points
             if "data_share" in table or name == "scaffold_steps":  # less data, so other noise
                 table = table.drop(columns="noise_multiplier")
-            set_to_one = [c for c in table if not set(entry.points[c].dropna()) <= set(table[c])]
+            set_to_one = [c for c in table if not set(entry.points[c].dropna().unique()) <= set(table[c].unique())]
             assert all(entry.points[column].nunique() == 1 for column in set_to_one), set_to_one
             assert not set(set_to_one) & set(parameters(entry.method)[1]), set_to_one
             columns = [column for column in table if column not in set_to_one]
