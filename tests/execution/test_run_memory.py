@@ -8,6 +8,7 @@ from bench.errors import InputError
 from bench.execution import run as running
 from bench.execution.pool import Pool
 from bench.sweeps import engine
+from bench.sweeps.spec import Sweep
 
 
 def out_of_memory(monkeypatch, error, fits, after=0):
@@ -31,18 +32,27 @@ ERRORS = [
 ]
 
 
+def sweep() -> Sweep:
+    return walks(steps=(0.1, 0.2, 0.3, 0.4, 0.5), trials=2)
+
+
+@pytest.fixture(scope="module")
+def enough(tmp_path_factory):
+    """The rows where there is enough memory."""
+    return run(sweep(), tmp_path_factory.mktemp("enough"))
+
+
 @pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("fits", [1, 3])
-def test_out_of_memory_means_a_smaller_chunk_and_the_same_rows(tmp_path, monkeypatch, calls, capsys, error, fits):
+def test_out_of_memory_means_a_smaller_chunk_and_the_same_rows(
+    tmp_path, monkeypatch, enough, calls, capsys, error, fits
+):
     """Seeds one at a time first, then fewer points; what was learnt holds for the seeds and trials that follow."""
-    sweep = walks(steps=(0.1, 0.2, 0.3, 0.4, 0.5), trials=2)
-    expected = run(sweep, tmp_path / "enough")
-    calls.clear()
     done = []
     meter_add = running.Meter.add
     monkeypatch.setattr(running.Meter, "add", lambda self, n: (meter_add(self, n), done.append(self.done / self.total)))
     out_of_memory(monkeypatch, error, fits)
-    assert_same_rows(run(sweep, tmp_path), expected)
+    assert_same_rows(run(sweep(), tmp_path), enough)
     assert sum(points * runs for points, runs in calls) == 5 * 2 * 2
     assert max(points * runs for points, runs in calls) <= fits
     said = capsys.readouterr().err
