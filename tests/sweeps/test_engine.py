@@ -37,19 +37,24 @@ def one_round(task, point, key, state):
     return ppsgd(task, **dict(STATIC), **point).round(key, state)
 
 
+@jax.jit
+def measured(task, params):
+    return task.metrics(params, task)
+
+
 def by_hand(point: dict, seed: int) -> dict:
     """One run as a Python loop over rounds: no vmap, no scan, no padding."""
     task = TASK(0)
     algorithm = ppsgd(task, **dict(STATIC), **point)
     key = jax.random.fold_in(jax.random.fold_in(jax.random.key(0), 0), seed)
     state = algorithm.init(jax.random.fold_in(key, 0))
-    rows = [task.metrics(algorithm.params(state), task)]
+    rows = [measured(task, algorithm.params(state))]
     for block in range(ROUNDS // EVERY):
         clipped = []
         for t in range(block * EVERY, (block + 1) * EVERY):
             state, info = one_round(task, point, jax.random.fold_in(jax.random.fold_in(key, 1), t), state)
             clipped.append(info["clipped"])
-        rows.append(task.metrics(algorithm.params(state), task) | {"clipped": np.mean(clipped)})
+        rows.append(measured(task, algorithm.params(state)) | {"clipped": np.mean(clipped)})
     rows[0]["clipped"] = np.nan
     return {name: np.array([row[name] for row in rows]) for name in COLUMNS}
 
@@ -124,7 +129,7 @@ def shapes_of(program, num_points: int, primitive: str) -> list[tuple]:
     task = TASK(0)
     columns = {name: jnp.full(num_points, column[0], jnp.float32) for name, column in hypers().items()}
     keys = engine.run_keys(np.arange(2), np.arange(2))
-    state, _ = engine.start(task, keys, columns, program=program)
+    state, _ = engine.start.eval_shape(task, keys, columns, program=program)
     traced = jax.make_jaxpr(lambda *a: engine.advance(*a, program=program))(task, keys, columns, state, jnp.int32(0))
     found = []
 
