@@ -12,6 +12,8 @@ from bench.papers import PAPERS
 ROOT = Path(__file__).parent.parent
 
 
+LOOKED_AT = (ast.If, ast.Import, ast.ImportFrom, ast.Compare, ast.MatchValue)
+
 parsed = cache(ast.parse)  # trees are read and not changed
 
 
@@ -25,6 +27,12 @@ def modules(root: Path) -> dict[str, ast.Module]:
     return found
 
 
+@cache
+def nodes(tree: ast.Module) -> list[ast.AST]:
+    """Those of a module that the rules are about. All of them are looked at once, which takes most of the time."""
+    return [node for node in ast.walk(tree) if isinstance(node, LOOKED_AT)]
+
+
 def _for_type_checkers(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
@@ -35,8 +43,8 @@ def imports(name: str, tree: ast.Module, known) -> set[str]:
     What only a type checker reads is no import: `bench` names there what it looks up when asked.
     """
     found = set()
-    unread = {inner for node in ast.walk(tree) if _for_type_checkers(node) for inner in ast.walk(node)}
-    for node in ast.walk(tree):
+    unread = {inner for node in nodes(tree) if _for_type_checkers(node) for inner in ast.walk(node)}
+    for node in nodes(tree):
         if node in unread:
             continue
         if isinstance(node, ast.Import):
@@ -92,7 +100,7 @@ def asks_for_a_paper(root: Path) -> list[str]:
     """Comparisons, and cases of a match, with a paper's short name, and comparisons of `paper` with a literal."""
     out = []
     for name, tree in modules(root).items():
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.Compare):
                 sides = [node.left, *node.comparators]
             elif isinstance(node, ast.MatchValue):
