@@ -101,7 +101,7 @@ def test_bad_input_found_in_a_worker_is_bad_input(tmp_path, two, monkeypatch):
         Pool(workers=2) as pool,
         pytest.raises(InputError, match=r"source on .* is not the driver's"),
     ):
-        run(walks(), tmp_path, pool=pool)
+        run(walks(steps=(0.1,), seeds=1), tmp_path, pool=pool)  # one unit, for which one worker is started
 
 
 def test_cores_are_shared_out():

@@ -51,7 +51,7 @@ def test_both_programs_are_behind_one_command(tmp_path):
 
     One process answers all commands, of which the imports would be most of the time.
     """
-    asked = [["--help"], ["figures", "--help"], ["--version"], ["run", "nosuch"], ["figures", "nosuch"]]
+    asked = [["--help"], ["figures", "--help"], ["--version"], ["conformance", "nosuch"], ["figures", "nosuch"]]
     program = SEVERAL.format(name=entry.__name__)
     done = subprocess.run(
         [sys.executable, "-c", program, json.dumps(asked)],
@@ -61,7 +61,7 @@ def test_both_programs_are_behind_one_command(tmp_path):
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         check=True,
     )
-    own_help, help_of_figures, version, run, draw = json.loads(done.stdout)
+    own_help, help_of_figures, version, check, draw = json.loads(done.stdout)
     assert own_help[0] == 0
     assert f"Usage: {entry.NAME} " in own_help[1]
     assert "compare" in own_help[1]
@@ -69,8 +69,8 @@ def test_both_programs_are_behind_one_command(tmp_path):
     assert f"Usage: {entry.NAME} figures " in help_of_figures[1]
     assert "claims" in help_of_figures[1]
     assert version[1] == f"{entry.NAME} {PROJECT['version']}\n"
-    assert (run[0], len(run[2])) == (2, 1)
-    assert run[2][0].startswith("error: no sweep is called 'nosuch'")
+    assert (check[0], len(check[2])) == (2, 1)
+    assert check[2][0].startswith("error: nosuch does not exist")
     assert (draw[0], len(draw[2])) == (2, 1)
     assert draw[2][0].startswith("error: no figure is called 'nosuch'")
 
