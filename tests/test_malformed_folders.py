@@ -36,11 +36,19 @@ def tiny(monkeypatch):
     monkeypatch.setitem(SWEEPS, "tiny", lambda scale: walks())
 
 
-@pytest.fixture
-def folder(tmp_path):
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
     """A finished sweep in two parts."""
-    run(walks((0.1, 0.2)), tmp_path)
-    run(walks(), tmp_path)
+    out = tmp_path_factory.mktemp("finished")
+    run(walks((0.1, 0.2)), out)
+    run(walks(), out)
+    return out
+
+
+@pytest.fixture
+def folder(tmp_path, finished):
+    """A copy of its folder."""
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
     return tmp_path / "smoke" / "tiny"
 
 

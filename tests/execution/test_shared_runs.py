@@ -15,10 +15,10 @@ def twin(**fields):
     return walks(steps=(0.2, 0.4, 0.5), name="twin", shares=("tiny", "twin", "absent"), **fields)
 
 
-@pytest.fixture
-def alone(tmp_path):
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
     """The rows of `twin` where no other sweep has any."""
-    return run(twin(), tmp_path / "alone")
+    return run(twin(), tmp_path_factory.mktemp("alone"))
 
 
 def test_shared_runs_are_copied_and_the_others_computed(tmp_path, alone, calls, capsys):
