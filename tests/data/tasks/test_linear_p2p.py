@@ -173,7 +173,7 @@ def test_an_agent_may_have_no_examples():
     assert 0 < empty.sum() < N
     assert (np.asarray(task.peers.regularization)[empty] == 1).all()
     assert (np.asarray(task.peers.smoothness)[empty] == 2).all()
-    found = task.metrics(Personal(jnp.asarray(models_of()), MU), task)
+    found = jax.jit(task.metrics)(Personal(jnp.asarray(models_of()), MU), task)
     assert float(found["objective"]) == pytest.approx(plain_objective(task, models_of(), MU), rel=1e-5)
     assert np.isfinite(float(found["test_accuracy"]))
 

@@ -170,7 +170,7 @@ def test_the_risk_is_the_excess_of_the_mean_risk_over_silos():
     def mean_loss(w):
         return 0.5 * np.mean((np.einsum("lnd,d->ln", x, w) - y) ** 2)
 
-    claimed = float(task.metrics(jnp.asarray(w, jnp.float32), task)["excess_risk"])
+    claimed = float(jax.jit(task.metrics)(jnp.asarray(w, jnp.float32), task)["excess_risk"])
     np.testing.assert_allclose(mean_loss(w) - mean_loss(star), claimed, rtol=0.1)
     best = np.linalg.lstsq(x.reshape(-1, 50), y.ravel(), rcond=None)[0]
     variance = np.asarray(task.evaluation["variance"])
@@ -268,18 +268,18 @@ def test_silos_by_dirichlet_are_tested_on_their_own_digits_and_on_all_alike(pict
         return np.mean([wrong[digit == each].mean() for each in held[silo]])
 
     alone = Additive(jnp.zeros(50), jnp.asarray(models))
-    found = task.metrics(alone, task)
+    found = jax.jit(task.metrics)(alone, task)
     np.testing.assert_allclose(found["local_test_error"], np.mean([local(i, models[i]) for i in range(4)]), rtol=1e-5)
     everywhere = [np.mean(inputs @ model * targets <= 0) for model in models]
     np.testing.assert_allclose(found["test_error"], np.mean(everywhere), rtol=1e-5)
     np.testing.assert_allclose(found["train_loss"], odd_even.loss_and_error(alone, own_part(task))["train_loss"])
-    shared = task.metrics(jnp.asarray(models[0]), task)
+    shared = jax.jit(task.metrics)(jnp.asarray(models[0]), task)
     np.testing.assert_allclose(shared["local_test_error"], np.mean([local(i, models[0]) for i in range(4)]), rtol=1e-5)
     np.testing.assert_allclose(shared["test_error"], everywhere[0], rtol=1e-5)
     # One model for all meets the digits of all silos together, which are as frequent as in the test.
     np.testing.assert_allclose(shared["local_test_error"], shared["test_error"], rtol=1e-5)
     assert abs(found["local_test_error"] - found["test_error"]) > 1e-3
-    assert np.isnan(task.metrics(jnp.full(50, jnp.nan), task)["local_test_error"])
+    assert np.isnan(jax.jit(task.metrics)(jnp.full(50, jnp.nan), task)["local_test_error"])
 
 
 def own_part(task):

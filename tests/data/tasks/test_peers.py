@@ -27,13 +27,13 @@ def with_padding(task, value):
 @pytest.mark.parametrize("mu", [0.0, MU, 3.0])
 def test_the_objective_is_that_of_plain_loops(mu):
     task, models = task_of(1), models_of(1)
-    found = task.metrics(Personal(jnp.asarray(models), jnp.asarray(mu)), task)["objective"]
+    found = jax.jit(task.metrics)(Personal(jnp.asarray(models), jnp.asarray(mu)), task)["objective"]
     assert float(found) == pytest.approx(plain_objective(task, models, mu), rel=1e-5)
 
 
 def test_the_objective_needs_mu():
     task = task_of()
-    assert np.isnan(task.metrics(jnp.asarray(models_of()), task)["objective"])
+    assert np.isnan(jax.jit(task.metrics)(jnp.asarray(models_of()), task)["objective"])
 
 
 @pytest.mark.parametrize("form", ["personal", "matrix", "shared"])
@@ -43,7 +43,7 @@ def test_accuracy_is_the_mean_over_agents_of_right_signs(form):
     models = models_of(2, (P,) if form == "shared" else (N, P))
     params = jnp.asarray(models)
     params = Personal(params, jnp.asarray(MU)) if form == "personal" else params
-    found = task.metrics(params, task)
+    found = jax.jit(task.metrics)(params, task)
     sizes, right = np.asarray(task.num_examples), []
     for i in range(N):
         model = models if form == "shared" else models[i]
@@ -61,14 +61,14 @@ def test_the_target_itself_is_right_but_for_the_flips():
     task = linear_p2p(0, num_features=2)
     inputs, labels = (np.asarray(leaf, float) for leaf in task.evaluation["test"][:2])
     normals = np.einsum("nmp,nm->np", inputs, labels)
-    assert 0.85 < float(task.metrics(jnp.asarray(normals, jnp.float32), task)["test_accuracy"]) <= 0.95
-    assert float(task.metrics(task.init_params, task)["test_accuracy"]) == 0
+    assert 0.85 < float(jax.jit(task.metrics)(jnp.asarray(normals, jnp.float32), task)["test_accuracy"]) <= 0.95
+    assert float(jax.jit(task.metrics)(task.init_params, task)["test_accuracy"]) == 0
 
 
 def test_models_that_are_not_finite_have_no_score():
     task = task_of()
     for bad in (np.nan, np.inf):
-        found = task.metrics(Personal(jnp.asarray(models_of()).at[3, 1].set(bad), jnp.asarray(MU)), task)
+        found = jax.jit(task.metrics)(Personal(jnp.asarray(models_of()).at[3, 1].set(bad), jnp.asarray(MU)), task)
         assert not np.isfinite([float(value) for value in found.values()]).any()
 
 
@@ -77,7 +77,9 @@ def test_what_pads_the_examples_has_no_effect(value):
     task = task_of()
     params = Personal(jnp.asarray(models_of()), jnp.asarray(MU))
     padded = with_padding(task, value)
-    jax.tree.map(np.testing.assert_array_equal, task.metrics(params, task), task.metrics(params, padded))
+    jax.tree.map(
+        np.testing.assert_array_equal, jax.jit(task.metrics)(params, task), jax.jit(task.metrics)(params, padded)
+    )
     counted = replace(padded, num_examples=jnp.full(N, 100, jnp.int32))  # the check can fail: padding taken as real
     assert float(objective(params, counted)) != pytest.approx(float(objective(params, task)), rel=0.01)
 
@@ -121,8 +123,8 @@ def test_the_objective_of_a_small_problem_has_the_minimum_that_its_stationary_po
         jac=lambda flat: paper_gradient(flat.reshape(6, 3)).ravel(),
         tol=1e-10,
     )
-    best = float(objective(Personal(jnp.asarray(found.x.reshape(6, 3), jnp.float32), jnp.asarray(MU)), task))
-    slope = jax.grad(lambda models: objective(Personal(models, jnp.asarray(MU)), task))(
+    best = float(jax.jit(objective)(Personal(jnp.asarray(found.x.reshape(6, 3), jnp.float32), jnp.asarray(MU)), task))
+    slope = jax.jit(jax.grad(lambda models: objective(Personal(models, jnp.asarray(MU)), task)))(
         jnp.asarray(found.x.reshape(6, 3), jnp.float32)
     )
     assert np.abs(slope).max() < 1e-5
