@@ -25,6 +25,10 @@ os.environ["TFDS_DATA_DIR"] = os.path.join(_FOLDER.name, "tfds")
 os.environ["BENCH_SOURCE"] = "none"
 os.environ.pop("BENCH_DATA", None)
 
+# For the workers of pytest-xdist and other processes, which have yet to import NumPy: the threads of its linear algebra
+# wait for each other busily, and where processes share the cores this takes some times as long as the work.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # Else each of the many processes that tests start would compile every module of the package again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
