@@ -111,7 +111,7 @@ def test_agreement_is_no_claim_of_the_paper():
 
 
 def with_sources(runs):
-    return runs.assign(source="files of " + runs["dataset"])
+    return runs.assign(source="files of " + runs["dataset"].astype(str))
 
 
 def facts(runs, sweep="pfl_splits"):

@@ -110,7 +110,7 @@ def test_what_differs_from_the_paper_is_not_read():
         better.assign(algorithm="Papernot"),
         better[np.isinf(better["target_epsilon"])].assign(sampler="poisson"),
         better[np.isfinite(better["target_epsilon"])].assign(sampler="in_order"),
-        better.assign(task=better["task"] + "_disjoint"),
+        better.assign(task=better["task"].astype(str) + "_disjoint"),
         better.assign(rounds=10),
     ]
     pd.testing.assert_frame_equal(TABLE_2.table(pd.concat([runs, *others])), TABLE_2.table(runs))

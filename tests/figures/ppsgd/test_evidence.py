@@ -120,12 +120,13 @@ def test_a_verdict_names_the_edges_of_the_grid_it_rests_on():
         "step_size = 0.1, the smallest tried (alpha Q = 0, sigma = 0, alpha Q = inf); "
         "step_size = 0.5, the largest tried (alpha Q = 0, sigma = 0, alpha Q = inf)"
     )
+    named = DIGITS.astype({"point": str})
     wider = pd.concat(
         [
-            DIGITS,
+            named,
             *(
                 changed(
-                    DIGITS,
+                    named,
                     at(step_size=0.5),
                     step_size=k,
                     test_accuracy=0.1,

@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_points import with_categories
 from made_up_runs import accuracy, claim_of, digit_runs, judge, with_learning_alone
 from reading import words
 
@@ -25,7 +26,7 @@ BOUND, TURNS, LESS, CHANGES = (claim for claim in CLAIMS if claim.sweep == "ppsg
 
 def tag_runs(value=accuracy, **how) -> pd.DataFrame:
     runs = digit_runs(value, **({"sigmas": (0.0, 0.2, 0.5, 1.0, 2.0, 5.0), "task": "debian_tags"} | how))
-    return runs.assign(sweep="ppsgd_tags", clip_norm=0.01, num_epochs=1)
+    return with_categories(runs.assign(sweep="ppsgd_tags", clip_norm=0.01, num_epochs=1))
 
 
 def cnn_runs(value=accuracy, **how) -> pd.DataFrame:
@@ -33,7 +34,7 @@ def cnn_runs(value=accuracy, **how) -> pd.DataFrame:
     runs = digit_runs(value, **({"sigmas": (0.0, 0.3, 1.0, 3.0, 5.0)} | how))
     legend = {"legend_personalization": runs["personalization"], "legend_step_size": runs["step_size"]}
     changed = {"personalization": runs["personalization"] / 10, "step_size": 7 * runs["step_size"]}
-    return runs.assign(sweep="ppsgd_cnn", clip_norm=0.1, num_epochs=2, **legend, **changed)
+    return with_categories(runs.assign(sweep="ppsgd_cnn", clip_norm=0.1, num_epochs=2, **legend, **changed))
 
 
 # The noise multiplier at which d sigma_zeta^2 N = sigma^2 (N - 1), with 200 users, d = 10 and sigma = 0.5, C = 5.
