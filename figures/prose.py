@@ -60,7 +60,7 @@ def _runs(folder: Path, sweep: str) -> tuple[int, float]:
 @cache  # pages name a sweep many times
 def _counted(folder: Path, parts: tuple[Path, ...]) -> tuple[int, float]:
     """Return the same; the names of its parts, which contain a digest, tell results that have changed since."""
-    rows = part_files.read(folder, only=("rounds", "num_rounds", "wall_s"))
+    rows = part_files.read(folder, only=("rounds", "num_rounds", "wall_s"), categories=True)
     rows = rows[rows["rounds"] == rows["num_rounds"]]
     return len(rows), float(rows["wall_s"].sum())
 

@@ -17,6 +17,8 @@ GRIDS = {
     "1d and 2, network": "ppsgd_cnn",
 }
 TUNED = {"alpha": "personalization", "sigma": "noise_multiplier", "steps": "step_size"}
+LEGENDS = tuple(f"legend_{name}" for name in TUNED.values())
+READ = ("delta_std", "clip_norm", "rounds", "num_rounds", *TUNED.values(), *LEGENDS)  # besides what identifies a run
 PAPER = "paper"  # the scale with the published grid
 TABLES = ("pfl_table2", "pfl_table3", "pfl_table4", "pfl_table5")
 
@@ -79,7 +81,7 @@ def of_tables(folder: Path) -> pd.DataFrame:
 def _finished(folder: Path, sweep: str) -> pd.DataFrame:
     if not part_files.parts_in(folder / sweep):
         raise InputError(f"{folder / sweep} has no results: run `python -m bench run {sweep} --scale {folder.name}`")
-    rows = part_files.read(folder / sweep)
+    rows = part_files.read(folder / sweep, only=READ, categories=True)
     return rows[rows["rounds"] == rows["num_rounds"]]
 
 
