@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -38,12 +39,19 @@ def one_paper(monkeypatch):
     keep(monkeypatch, SOME, [PAPERS["ppsgd"]])
 
 
-@pytest.fixture
-def results(tmp_path, made_up):
-    """A folder of results of scale smoke."""
+@pytest.fixture(scope="module")
+def written(made_up, tmp_path_factory):
+    """A folder of results of scale smoke, which no test may change."""
+    folder = tmp_path_factory.mktemp("written")
     for runs in made_up:
-        write(runs, tmp_path / "results")
-    return tmp_path / "results"
+        write(runs, folder)
+    return folder
+
+
+@pytest.fixture
+def results(tmp_path, written):
+    """A copy of those results."""
+    return shutil.copytree(written, tmp_path / "results")
 
 
 @pytest.fixture
@@ -98,7 +106,7 @@ def test_only_the_figures_named_are_drawn(figures, drawn):
     assert list(drawn) == ["ppsgd_fig1c"]
 
 
-def test_out_and_its_parents_are_made(figures, results, tmp_path):
+def test_out_and_its_parents_are_made(figures, results, tmp_path, no_layout):
     status, out, _ = figures("ppsgd_fig2_digits", "--out", tmp_path / "a" / "b")
     assert (status, out) == (0, [str(tmp_path / "a" / "b" / "ppsgd_fig2_digits.png")])
     assert not (results / "smoke" / "figures").exists()
@@ -228,7 +236,7 @@ def test_a_damaged_part_is_one_line(figures, results, words):
 
 @pytest.mark.parametrize("words", [["ppsgd_fig1c"], ["claims", "ppsgd"]])
 @pytest.mark.parametrize("place", ["taken", "taken/below"])
-def test_an_out_that_cannot_be_written_is_one_line(figures, tmp_path, words, place):
+def test_an_out_that_cannot_be_written_is_one_line(figures, tmp_path, words, place, no_layout):
     (tmp_path / "taken").write_text("a file")
     status, _, err = figures(*words, "--out", tmp_path / place)
     assert (status, len(err)) == (2, 1)
