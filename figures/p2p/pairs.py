@@ -27,17 +27,18 @@ PLACES = {
 BETTER = {"objective": -1.0, "test_accuracy": 1.0, "test_rmse": -1.0}  # sign with which more is better
 
 
-def _values(rows: pd.DataFrame, by: str, y: str) -> pd.Series:
-    """y by cell and repetition, signed so that more is better, and -inf where a run diverged.
+def _values(rows: pd.DataFrame, by: str, y: str) -> dict[tuple[Any, ...], float]:
+    """Return y by cell and repetition, signed so that more is better, and -inf where a run diverged.
 
     Raises:
         NotTestable: where a repetition of a cell has several rows.
     """
-    index = [by, *select.REPETITION]
-    values = rows[[*index, y]].set_index(index)[y].astype(float)
-    if values.index.has_duplicates:
+    values = BETTER[y] * rows[y].to_numpy(float)
+    values = np.where(np.isfinite(values), values, -np.inf)
+    found = dict(zip(zip(*(rows[name] for name in (by, *select.REPETITION)), strict=True), values, strict=True))
+    if len(found) < len(rows):
         raise NotTestable("the results have several runs of the same repetition, which is ambiguous")
-    return (BETTER[y] * values).where(np.isfinite(values), -np.inf)
+    return found
 
 
 def leads(first: pd.DataFrame, second: pd.DataFrame, by: str, y: str) -> pd.DataFrame:
@@ -54,15 +55,17 @@ def leads(first: pd.DataFrame, second: pd.DataFrame, by: str, y: str) -> pd.Data
     Raises:
         NotTestable: where a cell of one has no repetition in common with the other.
     """
-    values = {"first": _values(first, by, y), "second": _values(second, by, y)}
-    both = pd.concat(values, axis=1, join="inner")
-    alone = sorted({*first[by], *second[by]} - {*both.index.get_level_values(by)})
-    if alone or both.empty:
+    ours, theirs = _values(first, by, y), _values(second, by, y)  # few rows, for which dictionaries are faster
+    both = [key for key in ours if key in theirs]
+    cells, repetitions = sorted({cell for cell, *_ in both}), list(dict.fromkeys(key[1:] for key in both))
+    alone = sorted({*first[by], *second[by]} - {*cells})
+    if alone or not both:
         where = f" at {by} = {', '.join(map(str, alone))}" if alone else ""
         raise NotTestable(f"no repetition has both sides of the comparison{where}")
-    diverged = np.isneginf(both["first"])
-    lead = both["first"].where(~diverged, 0) - both["second"]
-    return lead.where(~diverged, -np.inf).unstack(select.REPETITION)
+    lead = {key: ours[key] - theirs[key] if ours[key] > -np.inf else -np.inf for key in both}
+    table = [[lead.get((cell, *repetition), np.nan) for repetition in repetitions] for cell in cells]
+    columns = pd.MultiIndex.from_tuples(repetitions, names=select.REPETITION)
+    return pd.DataFrame(table, index=pd.Index(cells, name=by), columns=columns)
 
 
 def ahead(first: pd.DataFrame, second: pd.DataFrame, by: str, y: str, allowed: float = 0.0) -> dict[float, Margin]:
@@ -74,12 +77,11 @@ def ahead(first: pd.DataFrame, second: pd.DataFrame, by: str, y: str, allowed: f
         first, second, by, y: as for `leads`.
         allowed: by how much the first may be worse.
     """
-    resting = pd.concat([rows.reindex(columns=[by, "edge"]) for rows in (first, second)])
+    resting = pd.concat([rows.reindex(columns=[by, "edge"]) for rows in (first, second)]).dropna()
+    named = {cell: edges.distinct(rows) for cell, rows in resting.groupby(by, observed=True)}
     found = leads(first, second, by, y) + allowed
     return {
-        cell: paired(row[~np.isnan(row)], UNITS[y])
-        .on(*edges.distinct(resting[resting[by] == cell]))
-        .named(_place(by, cell))
+        cell: paired(row[~np.isnan(row)], UNITS[y]).on(*named.get(cell, ())).named(_place(by, cell))
         for cell, row in zip(found.index.tolist(), found.to_numpy(), strict=True)
     }
 
