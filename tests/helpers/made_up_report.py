@@ -3,6 +3,8 @@
 It stands alone, or beside other made-up results that stand for those of the repository.
 """
 
+from functools import cache
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -31,11 +33,18 @@ def results(folder: Path) -> Path:
     return folder
 
 
+@cache
+def _png(width: float) -> bytes:
+    """An empty picture."""
+    content = BytesIO()
+    Figure(figsize=(width, 1)).savefig(content, dpi=100)
+    return content.getvalue()
+
+
 def picture(path: Path, width: float = 2.0) -> None:
     """A small picture, as of a figure."""
-    figure = Figure(figsize=(width, 1))
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=100)
+    path.write_bytes(_png(width))
 
 
 def comparison(folder: Path) -> None:
