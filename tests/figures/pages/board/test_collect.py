@@ -13,11 +13,20 @@ from bench.errors import InputError
 from figures.pages.board.collect import collect, command
 
 
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    """Results with two tasks that are in order, which no test may change."""
+    results = tmp_path_factory.mktemp("two")
+    add_task(results, "sound", FEW)
+    add_task(results, "task", USERS)
+    return results
+
+
 @pytest.fixture
-def folder(tmp_path):
-    """A task, beside one that is in order."""
-    add_task(tmp_path, "sound", FEW)
-    return add_task(tmp_path, "task", USERS)
+def folder(two, tmp_path):
+    """A task of a copy of these results, beside one that stays in order."""
+    shutil.copytree(two, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "board" / "task"
 
 
 def test_a_task_is_read(tmp_path):
