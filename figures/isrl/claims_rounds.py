@@ -34,12 +34,20 @@ def _need(runs: pd.DataFrame, *names: str) -> None:
         raise NotTestable(f"{' and '.join(names)} are needed, and there is no run of {' and '.join(missing)}")
 
 
+@derived
+def _panels_of_methods(runs: pd.DataFrame, panel: list[str]) -> pd.DataFrame:
+    """Return each method with each of its panels, a row each."""
+    return runs[["algorithm", *panel]].drop_duplicates()
+
+
 def _need_panels(runs: pd.DataFrame, panel: list[str], *names: str) -> None:
     """Raise NotTestable where a method lacks a panel that another one has."""
+    there = _panels_of_methods(runs, panel)
+    every_one = there[panel].drop_duplicates()
     for name in names:
-        own = runs.loc[runs["algorithm"] == name, panel].drop_duplicates()
-        every_one = runs[panel].drop_duplicates().merge(own, on=panel, how="left", indicator=True)
-        missing = every_one[every_one["_merge"] == "left_only"]
+        own = there.loc[there["algorithm"] == name, panel]
+        found = every_one.merge(own, on=panel, how="left", indicator=True)
+        missing = found[found["_merge"] == "left_only"]
         if len(missing):
             raise NotTestable(f"there is no run of {name} at {' or '.join(map(_where, _rows(missing)))}")
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from bench.analysis import select
 from figures.p2p import common, fig1, pairs, vectors
 from figures.p2p.published import published
 from figures.shared.derived import derived
@@ -20,6 +19,7 @@ NAMES = {"objective": "objective", "test_accuracy": "accuracy"}
 TOLERANCES = {"objective": 0.05, "test_accuracy": 0.015}
 
 
+@derived
 def _of_start(runs: pd.DataFrame, variant: str, best: bool) -> dict[str, pd.DataFrame]:
     """Return the runs of CD and of ADMM from one start. `best`: ADMM at its best penalty instead of `fitting_penalty`.
 
@@ -52,6 +52,12 @@ def _after_start(pair: dict[str, pd.DataFrame], x: str, y: str) -> tuple[pd.Data
 
 
 @derived
+def _compared(runs: pd.DataFrame, variant: str, best: bool, x: str, y: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return what `_after_start` returns for the runs from one start."""
+    return _after_start(_of_start(runs, variant, best), x, y)
+
+
+@derived
 def _always_ahead(runs: pd.DataFrame, variant: str, x: str, y: str) -> str:
     """Return the penalties of ADMM at which CD is ahead at every point on average, in words."""
     candidates = fig1.candidates(runs)
@@ -71,13 +77,13 @@ def ahead(x: str, y: str, best: bool = False) -> Callable[[pd.DataFrame], Verdic
         evidence, margins = [], []
         for variant in fig1.STARTS.values():
             pair = _of_start(runs, variant, best)
-            cd, admm = _after_start(pair, x, y)
+            cd, admm = _compared(runs, variant, best, x, y)
             found = pairs.ahead(cd, admm, x, y)
             margins += [margin.named(f"from {variant}") for margin in found.values()]
             smallest = min(found, key=lambda at: found[at].value)
             behind = [at for at, margin in found.items() if margin.value <= 0]
             where = f"behind at {len(behind)} of {len(found)} points, the last at {max(behind, default=0):g}"
-            lead = spread(select.row(pairs.leads(cd, admm, x, y), smallest).dropna())
+            lead = spread(pairs.leads(cd[cd[x] == smallest], admm[admm[x] == smallest], x, y).iloc[0].dropna())
             evidence += [
                 f"from {variant}, penalty {pair['ADMM']['penalty'].iloc[0]:g}: "
                 f"{where if behind else 'always ahead'}, smallest lead {lead} at {smallest:g}",
@@ -99,7 +105,7 @@ def ends_ahead(best: bool) -> Callable[[pd.DataFrame], Verdict]:
             evidence.append(f"from {variant}, penalty {pair['ADMM']['penalty'].iloc[0]:g}")
             for x in fig1.AXES:
                 for y in fig1.METRICS:
-                    cd, admm = _after_start(pair, x, y)
+                    cd, admm = _compared(runs, variant, best, x, y)
                     last = cd[x].max()
                     cd, admm = cd[cd[x] == last], admm[admm[x] == last]
                     found = pairs.ahead(cd, admm, x, y).values()
