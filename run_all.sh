@@ -67,11 +67,11 @@ if ! grep -qsx "$lock $stamp" "$venv/stamp"; then
   grep -qs "$("$python" -c 'import sys; print(sys.version.split()[0])')" "$venv/pyvenv.cfg" || "$python" -m venv --clear "$venv"
   touch "$venv/stamp"
   sed -i.old "/^${lock//./\\.} /d" "$venv/stamp"
-  # pip uses one core, so two of them each install half of the lock. It names every package, so that neither has to look
-  # for what another needs.
+  # pip uses one core, so two of them each install half of the lock. The lock names every package that is needed, which a
+  # test tries, so neither has to look for others.
   halves=$(mktemp -d) other=
   trap 'kill $other 2>/dev/null || true; rm -rf "$halves"' EXIT
-  awk -v to="$halves" '/^[A-Za-z]/ { half = !half } { print > (to "/" half) }' "$lock"
+  awk -v to="$halves" 'BEGIN { half = 0 } /^[A-Za-z]/ { half = !half } { print > (to "/" half) }' "$lock"
   install=("$venv/bin/python" -m pip install --quiet --no-compile --no-deps --disable-pip-version-check --require-hashes -r)
   "${install[@]}" "$halves/0" &
   other=$! installed=0

@@ -22,6 +22,7 @@ from bench.errors import InputError, unknown_name
 from bench.store import part_files
 from bench.sweeps.condition import condition
 from figures import PAPERS
+from figures.shared.runs import AS_CATEGORIES
 
 NUMBER = re.compile(r"(<!-- = ((?:(?!-->).)+?) -->)(.*?)(<!-- \. -->)", re.DOTALL)
 PERF = "perf.json"  # in the results folder
@@ -60,7 +61,7 @@ def _runs(folder: Path, sweep: str) -> tuple[int, float]:
 @cache  # pages name a sweep many times
 def _counted(folder: Path, parts: tuple[Path, ...]) -> tuple[int, float]:
     """Return the same; the names of its parts, which contain a digest, tell results that have changed since."""
-    rows = part_files.read(folder, only=("rounds", "num_rounds", "wall_s"), categories=True)
+    rows = part_files.read(folder, only=("rounds", "num_rounds", "wall_s"), categories=AS_CATEGORIES)
     rows = rows[rows["rounds"] == rows["num_rounds"]]
     return len(rows), float(rows["wall_s"].sum())
 

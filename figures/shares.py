@@ -8,6 +8,7 @@ from bench.errors import InputError
 from bench.papers import SWEEPS
 from bench.store import part_files
 from figures.ppsgd.common import CLIP_NORM, CLIP_NORMS, PUBLISHED
+from figures.shared.runs import AS_CATEGORIES
 
 GRIDS = {
     "1a, generated data": "ppsgd_synthetic",
@@ -43,7 +44,7 @@ def of_grids(folder: Path) -> pd.DataFrame:
         cells = {word: f"{len(_run(there, asked, name))} of {asked[name].nunique()}" for word, name in names.items()}
         done = len(whole & _combinations(there, columns))
         norms = f"{len(_run(runs, grid, 'clip_norm'))} of {grid['clip_norm'].nunique()}"
-        seeds = f"{there.groupby('point')[['trial', 'seed']].nunique().max(axis=1).max()}"
+        seeds = f"{there.groupby('point', observed=True)[['trial', 'seed']].nunique().max(axis=1).max()}"
         rows.append({"figure": figure} | cells | {"clipping norms": norms, "share": _percent(done, len(whole))})
         rows[-1]["repetitions"] = seeds
     return pd.DataFrame(rows)
@@ -81,7 +82,7 @@ def of_tables(folder: Path) -> pd.DataFrame:
 def _finished(folder: Path, sweep: str) -> pd.DataFrame:
     if not part_files.parts_in(folder / sweep):
         raise InputError(f"{folder / sweep} has no results: run `python -m bench run {sweep} --scale {folder.name}`")
-    rows = part_files.read(folder / sweep, only=READ, categories=True)
+    rows = part_files.read(folder / sweep, only=READ, categories=AS_CATEGORIES)
     return rows[rows["rounds"] == rows["num_rounds"]]
 
 

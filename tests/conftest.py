@@ -26,7 +26,7 @@ os.environ["BENCH_SOURCE"] = "none"
 os.environ.pop("BENCH_DATA", None)
 
 # For the workers of pytest-xdist and other processes, which have yet to import NumPy: the threads of its linear algebra
-# wait for each other busily, and where processes share the cores this takes some times as long as the work.
+# wait for each other busily, and where processes share the cores this takes several times as long as the work.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Else each of the many processes that tests start would compile every module of the package again.

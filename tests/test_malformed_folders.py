@@ -47,7 +47,7 @@ def finished(tmp_path_factory):
 
 @pytest.fixture
 def folder(tmp_path, finished):
-    """A copy of its folder."""
+    """The folder of a copy of the finished sweep."""
     shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
     return tmp_path / "smoke" / "tiny"
 

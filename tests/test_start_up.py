@@ -27,8 +27,8 @@ for name, module in list(sys.modules.items()):
 assert dp_accounting.pld.PLDAccountant is not None
 """
 
-# Processes, each as steps of some code and what may have been imported after it: never less than after the step before,
-# so that one process shows what each step would import by itself.
+# Processes, each as steps of some code and what may have been imported after it. A later step may have all that an
+# earlier one may, so one process shows what each step would import by itself.
 COMMANDS = [
     ("import bench", set()),
     (COMMAND.format(["--version"]), set()),

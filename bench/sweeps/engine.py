@@ -156,8 +156,8 @@ def start(task: Task, keys, hypers, *, program: Program):
 def _one_round(task: Task, keys, hypers, state, t, *, program: Program):
     """The state after round number t of all seeds and points, and its info [seed, point].
 
-    What `info_of` has traced is not traced again where it is compiled: `inline` makes it a part of the program around
-    it, as if it were called without `jax.jit`.
+    A round that `info_of` has traced is not traced again when the program is compiled. `inline` puts its operations
+    into the program around it, as without `jax.jit`.
     """
 
     def one(key, hyper, state):

@@ -107,7 +107,7 @@ def runs_there(folder: Path) -> tuple[pd.DataFrame, list[str]]:
             problems.append(f"{path} is not a part of these results (no column {lacking[0]!r}): {REDO}")
             continue
         schemas[path] = table.schema
-        rows = table.select([*IDENTITY, "rounds"]).to_pandas().sort_values("rounds")
+        rows = table.select([*IDENTITY, "rounds"]).to_pandas(ignore_metadata=True).sort_values("rounds")
         frames.append(table.take(rows.drop_duplicates(IDENTITY, keep="last").index.to_numpy()).to_pandas())
     unified(schemas)
     if not frames:

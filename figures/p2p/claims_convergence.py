@@ -4,7 +4,8 @@ The paper does not give the penalty of ADMM. Its claims are tested at the penalt
 published ones. Further claims of ours use the penalty that ends with the lowest objective.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ TOLERANCES = {"objective": 0.05, "test_accuracy": 0.015}
 
 
 @derived
-def _of_start(runs: pd.DataFrame, variant: str, best: bool) -> dict[str, pd.DataFrame]:
+def _of_start(runs: pd.DataFrame, variant: str, best: bool) -> Mapping[str, pd.DataFrame]:
     """Return the runs of CD and of ADMM from one start. `best`: ADMM at its best penalty instead of `fitting_penalty`.
 
     Raises:
@@ -36,10 +37,10 @@ def _of_start(runs: pd.DataFrame, variant: str, best: bool) -> dict[str, pd.Data
     for name in fig1.SERIES:
         if name not in set(chosen["series"]):
             raise NotTestable(f"no run of {name} from {variant}")
-    return {str(name): rows for name, rows in chosen.groupby("series")}
+    return MappingProxyType({str(name): rows for name, rows in chosen.groupby("series")})
 
 
-def _after_start(pair: dict[str, pd.DataFrame], x: str, y: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _after_start(pair: Mapping[str, pd.DataFrame], x: str, y: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the rows of CD and of ADMM at the points after the start that both have."""
     if x == "vectors_sent":
         both = vectors.by_vectors(pd.concat(pair.values()), [y])

@@ -232,9 +232,9 @@ def test_the_program_itself(tmp_path):
     assert shown.returncode == 0
     assert shown.stderr == ""
     assert all(name in shown.stdout for name in ("Usage", "run", "list", "data", "epsilon", "noise"))
-    wrong = call("conformance", "nosuch")  # which imports little
+    wrong = call("run", "nosuch")  # whose imports must print nothing either
     assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert wrong.stderr.startswith("error: nosuch does not exist")
+    assert wrong.stderr.startswith("error: no sweep is called 'nosuch'")
     assert wrong.stderr.count("\n") == 1
 
 

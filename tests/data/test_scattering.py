@@ -20,7 +20,7 @@ def cache(monkeypatch, tmp_path):
 
 @pytest.fixture
 def folder(monkeypatch, tmp_path):
-    """Of the features, for tests of the cache alone: the features are grey values, which take no time."""
+    """The folder of the features, for tests of the cache alone: the features are grey values, which take no time."""
 
     def transform(height, width):
         return lambda images: np.repeat(images[:, ::4, ::4] / np.float32(255), scattering.CHANNELS, axis=-1)
@@ -120,6 +120,14 @@ def test_pictures_keep_their_order_and_a_last_batch_may_be_short(count, folder):
     assert got.shape == (count, 8, 8, 243)
     assert got.dtype == np.float16
     np.testing.assert_array_equal(got, compute(images).astype(np.float16))
+
+
+@pytest.mark.slow
+def test_features_are_those_of_their_pictures_throughout_a_batch_and_beyond(cache):
+    images = pictures(17, 32, 32, 3)
+    got = scattering.features("made_up", images, "abc")
+    places = [0, 1, 8, 15, 16]  # both ends of the first batch, and all of the second
+    np.testing.assert_allclose(got[places], compute(images[places]).astype(np.float16), atol=5e-3)
 
 
 def test_they_are_computed_once_and_read_after_that(folder, monkeypatch, capsys):

@@ -160,7 +160,8 @@ def with_learning_alone(runs: pd.DataFrame, final: float, steps: int = 200) -> p
 
 
 def write(runs: pd.DataFrame, results, scale: str = "smoke"):
-    """The runs as a folder of results; returns the path of its one part."""
+    """The runs as a folder of results, with plain text as in those of a run; returns the path of its one part."""
+    runs = runs.astype(dict.fromkeys(runs.select_dtypes("category"), "str"))
     with store.Store(results / scale / runs["sweep"].iloc[0]) as opened:
         return opened.write(runs.assign(scale=scale))
 

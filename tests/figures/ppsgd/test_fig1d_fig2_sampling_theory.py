@@ -106,15 +106,13 @@ RUNS = {
 
 @cache
 def shown(name: str):
-    """The numbers of a figure and its picture."""
+    """The numbers of a figure and its picture, laid out."""
     table = FIGURES[name].table(RUNS[name])
     return table, FIGURES[name].picture(table)
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_pictures_say_what_they_are_and_show_the_table(name, tmp_path, request):
-    if FIGURES[name].draw.__module__ == rounds.__name__:  # as Figure 1c, whose layout is tried elsewhere
-        request.getfixturevalue("no_layout")
+def test_pictures_say_what_they_are_and_show_the_table(name, tmp_path):
     table, picture = shown(name)
     text = words(picture)
     for said in ("Bietti et al. 2022", "Scale: laptop", RUNS[name]["source"].iloc[0]):
