@@ -6,8 +6,9 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 import flax.linen as nn
@@ -195,12 +196,25 @@ def _method(value, methods: dict[str, Method], target: str) -> Method:
     return declared[0] if declared else Method(value, undeclared, version=0)
 
 
+class _FromSource(SourceFileLoader):
+    """Compiles the file that is there.
+
+    Python's own loader takes kept bytecode for that of a file which has the same size and was changed within the same
+    second, and leaves bytecode beside the file.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
 def _imported(path: Path, what: str) -> ModuleType:
     """Import the file that has `what` as a module; its own folder is on the import path, as for a script."""
     if not path.is_file():
         raise InputError(f"{path} is not a file: give the file that has {what}")
-    spec = importlib.util.spec_from_file_location(f"{PREFIX}{path.stem}", path)
-    assert spec is not None  # as for every name that ends in .py
+    name = f"{PREFIX}{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path, loader=_FromSource(name, str(path)))
+    assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[module.__name__] = module
