@@ -174,11 +174,6 @@ def _one_round(task: Task, keys, hypers, state, t, *, program: Program):
     return state, info
 
 
-def _rounds_of(program: Program, task: Task, keys, hypers) -> Callable:
-    """Return one round of all seeds and points: (state, number of the round) -> (state, info [seed, point])."""
-    return lambda state, t: _one_round(task, keys, hypers, state, t, program=program)
-
-
 def _measured(program: Program, task: Task, keys, hypers, state, info):
     """The metrics, and the mean of the info of all rounds [round, seed, point], each [seed, point]."""
     means = jax.tree.map(lambda leaf: leaf.mean(0), info)
@@ -193,7 +188,7 @@ def advance(task: Task, keys, hypers, state, first_round, *, program: Program):
     """`program.num_rounds` rounds, then the metrics and the mean of the rounds' info, each [seed, point]."""
 
     def rounds(task, keys, hypers, state, first_round):
-        one_round = _rounds_of(program, task, keys, hypers)
+        one_round = partial(_one_round, task, keys, hypers, program=program)
         return jax.lax.scan(one_round, state, first_round + jnp.arange(program.num_rounds))
 
     state, info = _trained(program, rounds, task, keys, hypers, state, first_round)
@@ -216,7 +211,7 @@ def advance_part(task: Task, keys, hypers, state, info, first_round, begin, end,
     """
 
     def rounds(task, keys, hypers, state, info, first_round, begin, end):
-        one_round = _rounds_of(program, task, keys, hypers)
+        one_round = partial(_one_round, task, keys, hypers, program=program)
 
         def some(place, carry):
             state, info = carry
@@ -248,10 +243,7 @@ def info_of(program: Program, task: Task, keys, hypers, state) -> dict[str, jax.
     """Return the shapes of the info of all rounds that `advance_part` fills, [round, seed, point]."""
 
     def one_round(task, keys, hypers, state, t):
-        def rounds(task, keys, hypers, state, t):
-            return _rounds_of(program, task, keys, hypers)(state, t)
-
-        return _trained(program, rounds, task, keys, hypers, state, t)[1]
+        return _trained(program, partial(_one_round, program=program), task, keys, hypers, state, t)[1]
 
     of_round = jax.eval_shape(one_round, task, keys, hypers, state, jax.ShapeDtypeStruct((), jnp.int32))
     info = {name: jax.ShapeDtypeStruct((program.num_rounds, *of.shape), of.dtype) for name, of in of_round.items()}
