@@ -60,7 +60,8 @@ def local_dp(
 
     def init(key):
         noise = draws.laplace(key, everybody.inputs.shape)
-        inputs = jnp.clip(everybody.inputs, -bound, bound) + noise_multiplier * bound * noise
+        clipped = jnp.nan_to_num(jnp.clip(everybody.inputs, -bound, bound))
+        inputs = clipped + noise_multiplier * bound * noise
         if learning == "alone":
             return State((), {"inputs": inputs, "theta": peers.zeros(task)})
         start = jax.vmap(lambda agent: minimizer(link, *agent))(everybody._replace(inputs=inputs))

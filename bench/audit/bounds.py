@@ -17,7 +17,8 @@ from scipy import special, stats
 Scores = tuple[np.ndarray, np.ndarray]  # of the runs (with, without the canary), each [run]
 
 
-SHIFT, SCALE = "shift", "scale"  # what a score looks at: where what is public lies, or how large its changes are
+# What a score looks at: where what is public lies, how large its changes are, or whether it is finite.
+SHIFT, SCALE, FINITE = "shift", "scale", "finite"
 
 
 class Test(NamedTuple):
@@ -25,7 +26,7 @@ class Test(NamedTuple):
 
     pilot: of the pilot runs, on which choices are made.
     scores: of the other runs, on which a bound is taken; or a function that computes them when they are asked for.
-    kind: SHIFT or SCALE.
+    kind: SHIFT, SCALE or FINITE.
     score: what is public in runs [run, number] -> scores [run].
     shape: of the canary, a name in `tasks.SHAPES`.
     """

@@ -28,7 +28,7 @@ class Bound(NamedTuple):
         "Gaussian" (the game, for Gaussian noise without sampling), "two apart" (error rates, for data sets that are two
         neighbours apart), "more runs" and "more runs, Gaussian" (of a second, longer game), "one run",
         "one run, Gaussian".
-    by: the kind of score, SHIFT or SCALE.
+    by: the kind of score, SHIFT, SCALE or FINITE.
     """
 
     how: str

@@ -1,7 +1,8 @@
 """Many independent runs with and without one canary, which are the statistical test of the noise.
 
 The attacker sees everything that is public after every round. One kind of score is its likelihood ratio with and
-without the canary, which is estimated from simulated runs; the other is how large the changes are. (Jagielski, Ullman,
+without the canary, which is estimated from simulated runs; the others are how large the changes are, and, where some of
+it is not, whether all of it is finite. (Jagielski, Ullman,
 Oprea 2020; Nasr et al. 2021, whose adversaries choose the data as here.)
 """
 
@@ -14,9 +15,10 @@ import jax
 import numpy as np
 from scipy import stats
 
-from bench.audit.bounds import SCALE, SHIFT, Choice, Scores, Test, likelihoods
+from bench.audit.bounds import FINITE, SCALE, SHIFT, Choice, Scores, Test, likelihoods
 from bench.audit.scales import World, scales
-from bench.audit.subject import Subject, run, views
+from bench.audit.subject import CHUNK, Subject, Views, run, views
+from bench.audit.tasks import OVERFLOW
 from bench.errors import InputError
 from bench.privacy.events import ADD_OR_REMOVE
 
@@ -49,50 +51,73 @@ class Game(NamedTuple):
 def play(subject: Subject, relation: str, shapes: Sequence[str], *, runs: int, seed: int) -> Game:
     """Make `runs` runs on each of two neighbouring data sets, for every shape of the canary.
 
+    A canary of shape OVERFLOW is tried first in a few runs, and played where any of them is not finite.
+
     Args:
         relation: of `bench.privacy.events`; "add-or-remove one" removes the canary, "replace one" reverses its sign.
         shapes: names in `tasks.SHAPES`.
 
     Raises:
-        InputError: for fewer pilot runs than numbers to weigh.
+        InputError: for fewer pilot runs than numbers to weigh, or where runs without the canary are not finite.
     """
-    other, first = OTHER_SIGN.get(relation, -1.0), int(runs * PILOT)
+    first = int(runs * PILOT)
     tests, most, reported, still, seconds = [], 0, {}, True, 0.0
     without = views(subject, np.zeros((first, *subject.canary(shapes[0]).shape), np.float32), seed).seen
-    for place, shape in enumerate(shapes, start=1):
+    few = min(first, CHUNK)
+    tried = in_world(subject, relation, OVERFLOW, 0, jax.random.split(jax.random.key(seed), few))
+    for place, shape in enumerate([*shapes, *([] if tried.finite.all() else [OVERFLOW])], start=1):
         begun = time.monotonic()
-        signs = np.repeat(np.array([1.0, other], np.float32), runs)
-        ran = views(subject, signs[:, None, None] * subject.canary(shape), seed + place)
-        flat = ran.seen.reshape(2 * runs, -1).astype(np.float64)
-        pilots = flat[:first], flat[runs : runs + first]
-        rest = flat[first:runs], flat[runs + first :]
-        for kind, score in _scores(subject, without, pilots, shape, other, seed):
+        keys = jax.random.split(jax.random.key(seed + place), 2 * runs)
+        ran = [in_world(subject, relation, shape, world, keys[world * runs :][:runs]) for world in (0, 1)]
+        flats = [each.seen.reshape(runs, -1).astype(np.float64) for each in ran]
+        if not all(each.finite.all() for each in ran):
+            tests += [_of_finite(*(each.finite for each in ran), first, shape)]
+        if shape == OVERFLOW:
+            continue
+        pilots, rest = (flats[0][:first], flats[1][:first]), (flats[0][first:], flats[1][first:])
+        for kind, score in _scores(subject, without, pilots, shape, OTHER_SIGN.get(relation, -1.0), seed):
             tests.append(Test((score(pilots[0]), score(pilots[1])), _when_asked(score, rest), kind, score, shape))
-        for name, values in ran.info.items():
-            reported.setdefault(name, []).extend(_of_reported(values[:runs], values[runs:], first))
-        most, still = max(most, ran.released), still and not np.ptp(flat, axis=0).any()
+        for name, values in ran[0].info.items():
+            reported.setdefault(name, []).extend(_of_reported(values, ran[1].info[name], first))
+        most = max(most, *(each.released for each in ran))
+        still = still and not np.ptp(np.concatenate(flats), axis=0).any()
         seconds = (time.monotonic() - begun) / (2 * runs)
     return Game(tests, most, reported, still, seconds)
 
 
 def play_on(subject: Subject, relation: str, choice: Choice, *, runs: int, seed: int) -> Scores:
     """Return the scores of `runs` further runs on each of two neighbouring data sets, for the chosen test alone."""
-    other, score = OTHER_SIGN.get(relation, -1.0), choice.test.score
-    assert score is not None
-    worlds = []
-    for world, sign in enumerate((1.0, other)):
+    test, worlds = choice.test, []
+    for world in (0, 1):
         parts = []
         for begin in range(0, runs, BLOCK):
             # A block has a seed of its own, and blocks are small beside the distance of the seeds of games.
             count = min(BLOCK, runs - begin)
-            canaries = np.broadcast_to(
-                np.float32(sign) * subject.canary(choice.test.shape), (count, *subject.canary("axis").shape)
-            )
             key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), world), begin)
-            ran = run(subject, canaries, jax.random.split(key, count))
-            parts.append(score(ran.seen.reshape(count, -1).astype(np.float64)))
+            ran = in_world(subject, relation, test.shape, world, jax.random.split(key, count))
+            if test.kind == FINITE:
+                parts.append(1.0 - ran.finite)
+            else:
+                assert test.score is not None
+                parts.append(test.score(ran.seen.reshape(count, -1).astype(np.float64)))
         worlds.append(np.concatenate(parts))
     return worlds[0], worlds[1]
+
+
+def in_world(subject: Subject, relation: str, shape: str, world: int, keys) -> Views:
+    """Return what is public in runs with a canary, world 0, or in the neighbouring data set, world 1."""
+    unit, removed = subject.canary(shape), relation == ADD_OR_REMOVE
+    if world:  # in place of a canary without a finite size comes one with data of 0
+        unit = 0.0 * np.ones_like(unit) if removed or shape == OVERFLOW else -unit
+    present = np.full((len(keys), len(unit)), not (world and removed))
+    return run(subject, np.broadcast_to(unit, (len(keys), *unit.shape)), keys, present=present)
+
+
+def _of_finite(ins: np.ndarray, outs: np.ndarray, first: int, shape: str) -> Test:
+    """Return the test by whether what is public is finite, [run] in each world."""
+    scores = 1.0 - ins, 1.0 - outs
+    pilot, rest = tuple(each[:first] for each in scores), tuple(each[first:] for each in scores)
+    return Test(pilot, rest, FINITE, shape=shape)
 
 
 def _when_asked(score: Score, rest: tuple[np.ndarray, np.ndarray]) -> Callable[[], Scores]:

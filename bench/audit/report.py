@@ -11,7 +11,7 @@ import pandas as pd
 from bench.algorithms.base import Method
 from bench.algorithms.loading import load_method
 from bench.audit import bounds
-from bench.audit.bounds import SHIFT
+from bench.audit.bounds import FINITE, SHIFT
 from bench.audit.findings import (
     FACTORS,
     MARGIN,
@@ -377,7 +377,8 @@ def _play_on(
         key: by_game(release, released, games[release.neighbors], each, played=can_play[release.neighbors])
         for key, release in readings.items()
     }
-    many = for_canaries(subject, canaries) if canaries else None
+    finite = all(test.kind != FINITE for game in games.values() for test in game.tests)
+    many = for_canaries(subject, canaries) if canaries and finite else None
     if many:
         say(f"{subject.family}: one run with {canaries} canaries")
         of_many = many.readings()

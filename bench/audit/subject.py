@@ -12,7 +12,7 @@ import numpy as np
 
 from bench.algorithms.base import Algorithm, Method
 from bench.algorithms.search_space import Interval
-from bench.audit.tasks import BESIDES, FAMILIES, NETWORKS, canary
+from bench.audit.tasks import BESIDES, FAMILIES, NETWORKS, OVERFLOW, canary
 from bench.data.task import Task
 from bench.errors import InputError, in_one_line, unknown_name
 from bench.privacy import accounting
@@ -66,8 +66,9 @@ class Subject(NamedTuple):
         return self.method.readings(task, delta=self.delta, **self.args | changes)
 
     def canary(self, shape: str) -> np.ndarray:
-        """Return one canary of a shape in `tasks.SHAPES`, [1, feature], on the family's task."""
-        return canary(shape, FAMILIES[self.family].features)
+        """Return one canary of a shape in `tasks.SHAPES`, or OVERFLOW, [1, feature], on the family's task."""
+        family = FAMILIES[self.family]
+        return canary(shape, family.features) if shape != OVERFLOW else np.full((1, family.features), family.largest)
 
     def culprit(self) -> str | None:
         """Return which function of the method does not do what it must, and how; None where all do."""
@@ -233,12 +234,14 @@ class Views(NamedTuple):
     released: the most releases of any run.
     info: name -> the other numbers that `round` reports, which are not public, [run, round].
     counts: whether the last number of `seen` is `released`.
+    finite: in which runs everything that is public is finite, [run]; `seen` has 0 for numbers that are not.
     """
 
     seen: np.ndarray
     released: int
     info: dict[str, np.ndarray]
-    counts: bool = False
+    counts: bool
+    finite: np.ndarray
 
 
 def views(subject: Subject, canaries, seed: int, *, present: np.ndarray | None = None, chunk: int = CHUNK) -> Views:
@@ -254,17 +257,24 @@ def views(subject: Subject, canaries, seed: int, *, present: np.ndarray | None =
         InputError: where what is public is not finite.
     """
     keys = jax.random.split(jax.random.key(seed), len(canaries))
-    return run(subject, canaries, keys, present=present, chunk=chunk)
+    ran = run(subject, canaries, keys, present=present, chunk=chunk)
+    if not ran.finite.all():
+        name = subject.method.make.__name__
+        raise InputError(
+            f"what {name} makes public is not finite in {np.sum(~ran.finite):,} of {len(canaries):,} runs: take "
+            "smaller steps (--set), or look for what overflows"
+        )
+    return ran
 
 
 def run(subject: Subject, canaries, keys, *, present=None, chunk: int = CHUNK, start: float = 0.0) -> Views:
-    """Compute `views` with given keys [run].
+    """Compute `views` with given keys [run], also where what is public is not finite.
 
     Args:
         start: added to the model at the start.
 
     Raises:
-        InputError: as `views`, and where the method stops on the task.
+        InputError: where the method stops on the task.
     """
     try:
         present = np.any(np.asarray(canaries) != 0, axis=-1) if present is None else present
@@ -292,10 +302,9 @@ def _in_chunks(subject: Subject, canaries, present, keys, *, chunk: int, start: 
     ]
     whole = jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(canaries)], *parts)
     seen, released, info, counts = whole
-    if not np.isfinite(seen).all():
-        name = subject.method.make.__name__
-        raise InputError(f"what {name} makes public is not finite: take a smaller --set step_size")
-    return Views(seen, int(np.rint(released.max())), info, bool(counts.any()))
+    finite = np.isfinite(seen).all(axis=(1, 2))
+    seen = seen if finite.all() else np.nan_to_num(seen, nan=0.0, posinf=0.0, neginf=0.0)
+    return Views(seen, int(np.rint(released.max())), info, bool(counts.any()), finite)
 
 
 @partial(jax.jit, static_argnames=("make", "static", "task_of", "num_rounds", "start"))
@@ -354,7 +363,9 @@ def unseen_state(subject: Subject) -> list[str]:
 def count_releases(subject: Subject) -> int:
     """Return the number of releases in a run, for which an epsilon is declared."""
     data = subject.canary("axis")
-    return views(subject, np.broadcast_to(data, (CHUNK, *data.shape)), seed=0).released
+    return run(
+        subject, np.broadcast_to(data, (CHUNK, *data.shape)), jax.random.split(jax.random.key(0), CHUNK)
+    ).released
 
 
 def removal(subject: Subject) -> str:
@@ -367,7 +378,8 @@ def removal(subject: Subject) -> str:
     """
     data = np.broadcast_to(subject.canary("axis"), (CHUNK, *subject.canary("axis").shape))
     absent = np.zeros((CHUNK, 1), bool)
-    there, zero = (views(subject, each, seed=0, present=absent).seen for each in (data, 0 * data))
+    keys = jax.random.split(jax.random.key(0), CHUNK)
+    there, zero = (run(subject, each, keys, present=absent).seen for each in (data, 0 * data))
     if np.array_equal(there, zero):
         return ABSENT
     if not subject.scales_noise:

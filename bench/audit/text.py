@@ -97,6 +97,7 @@ def verdict(found) -> str:
             if found.too_small > 1
             else "more is public than the noise hides",
             "scale": "the size of the changes tells who takes part",
+            "finite": "numbers that are not finite tell who takes part: count a message that is not finite as 0",
         }[worst.worst.by]
         return f"FAILED: {cause}: {worst.reading} {_said(worst)}."
     if found.verdict == "passed":

@@ -265,6 +265,13 @@ def checked(task: Any, name: str) -> Task:
         raise InputError(f"{name} returns {type(task).__name__} for a trial: return a bench.data.task.Task")
     if task.metrics is None:
         raise InputError(f"task {task.name or name} has no metrics: give it a function (params, task) -> dict")
+    for leaf in jax.tree.leaves((task.train, task.network and task.network.pool)):
+        if jnp.issubdtype(leaf.dtype, jnp.inexact) and not (finite := np.isfinite(leaf)).all():
+            row = np.argwhere(~finite)[0][0]
+            raise InputError(
+                f"the training data of {task.name or name} have a number that is not finite, in row {row}: leave that "
+                "example out, or give it a number"
+            )
     return task
 
 

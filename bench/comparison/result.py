@@ -186,7 +186,8 @@ class Comparison(NamedTuple):
                 for words, labels in self._audited(declared).items()
             ),
             *(
-                f"{label} diverged with all settings tried: give more --settings, or --tune over smaller values"
+                f"{label} diverged with all settings tried: give more --settings, or --tune over smaller values; "
+                "or, where that does not help, look for a client whose data are in other units"
                 for label in self.diverged
             ),
             *(f"A better value may lie beyond: {line}" for line in self.at_grid_ends),

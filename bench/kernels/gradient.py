@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +12,7 @@ from jax import Array
 from jaxtyping import Float, Int32, PRNGKeyArray, PyTree
 
 from bench.kernels import draws, sparse
+from bench.kernels.platforms import unless
 
 # Within one call, all pytrees have the same structure.
 Tree = PyTree[Float[Array, "..."], " T"]
@@ -18,17 +20,25 @@ ClientTrees = PyTree[Float[Array, "client ..."], " T"]
 
 
 def clip_factor(norm: Float[Array, "*norm"], clip_norm: float | Float[Array, ""]) -> Float[Array, "*norm"]:
-    """Return the factor that scales a vector of length `norm` to length at most `clip_norm`.
+    """Return the factor that scales a vector of length `norm` to length at most `clip_norm`, by `scaled`.
 
-    The factor min(1, C / norm) is computed as 1 / max(1, norm / C), which is finite at norm 0, and 1 for C = inf.
+    The factor min(1, C / norm) is computed as 1 / max(1, norm / C), which is finite at norm 0, and 1 for C = inf. It is
+    0 where the norm is not finite, since a sum that is not finite would tell who sent such a vector.
     """
-    return 1.0 / jnp.maximum(1.0, norm / clip_norm)
+    return jnp.where(jnp.isfinite(norm), 1.0 / jnp.maximum(1.0, norm / clip_norm), 0.0)
+
+
+def scaled(vector: Float[Array, "..."], factor: Float[Array, "..."]) -> Float[Array, "..."]:
+    """Return the vector times the factor, and 0 where the factor is 0, also of numbers that are not finite."""
+    return jnp.where(factor != 0, vector * factor, 0.0)
 
 
 def clip(tree: Tree, clip_norm: float | Float[Array, ""]) -> Tree:
-    """Return the pytree scaled to joint L2 norm at most `clip_norm`; unchanged where it is shorter."""
+    """Return the pytree scaled to joint L2 norm at most `clip_norm`; unchanged where it is shorter, and 0 where its
+    norm is not finite.
+    """
     factor = clip_factor(optax.tree.norm(tree), clip_norm)
-    return jax.tree.map(lambda leaf: leaf * factor, tree)
+    return jax.tree.map(lambda leaf: scaled(leaf, factor), tree)
 
 
 def of_batch(loss: Callable) -> Callable[[Tree, Tree, PyTree, Array], Tree]:
@@ -50,12 +60,32 @@ def norms_of(trees: ClientTrees) -> Float[Array, " client"]:
     return jnp.sqrt(sum(squares))
 
 
-def weighted_sum(trees: ClientTrees, factors: Float[Array, " client"]) -> Tree:
-    """Return sum_i factor_i g_i over clients.
+def weighted_sum(
+    trees: ClientTrees, norms: Float[Array, " client"], factors: Float[Array, " client"] | ClientTrees
+) -> Tree:
+    """Return sum_i factor_i g_i over the clients whose gradient has a finite norm; the others add nothing.
 
     Scale-and-sum is one tensordot, because XLA on a CPU would otherwise recompute the factor per element.
+
+    Args:
+        trees: g_i.
+        norms: |g_i|.
+        factors: of a client's whole gradient, or of each of its leaves.
     """
-    return jax.tree.map(lambda leaf: jnp.tensordot(factors, leaf, 1, precision="highest"), trees)
+
+    def of_all(trees, _, factors):
+        total = partial(jnp.tensordot, axes=1, precision="highest")
+        return jax.tree.map(lambda leaf, factor: total(factor, leaf), trees, factors)
+
+    def of_finite(trees, finite, factors):
+        def kept(leaf):
+            return jnp.where(jnp.expand_dims(finite, range(1, leaf.ndim)), leaf, 0.0)
+
+        return of_all(jax.tree.map(kept, trees), finite, jax.tree.map(kept, factors))
+
+    finite = jnp.isfinite(norms)
+    each = jax.tree.map(lambda _: factors, trees) if isinstance(factors, Array) else factors
+    return unless(~jnp.all(finite), of_all, of_finite, trees, finite, each)
 
 
 def clipped_sum(trees: ClientTrees, clip_norm: float | Float[Array, ""]) -> tuple[Tree, Float[Array, " client"]]:
@@ -71,7 +101,7 @@ def clipped_sum(trees: ClientTrees, clip_norm: float | Float[Array, ""]) -> tupl
         The sum (leaves without the client axis) and the norms before clipping.
     """
     norms = norms_of(trees)
-    return weighted_sum(trees, clip_factor(norms, clip_norm)), norms
+    return weighted_sum(trees, norms, clip_factor(norms, clip_norm)), norms
 
 
 def clipped_sum_by_layer(
@@ -94,8 +124,9 @@ def clipped_sum_by_layer(
     for path, leaf in paths:
         layers.setdefault(path[:-1] or path, []).append(leaf)
     lengths = {layer: math.sqrt(len(layers)) * norms_of(leaves) for layer, leaves in layers.items()}
-    summed = [weighted_sum(leaf, clip_factor(lengths[path[:-1] or path], clip_norm)) for path, leaf in paths]
-    return jax.tree.unflatten(structure, summed), jnp.max(jnp.stack([*lengths.values()]), axis=0)
+    longest = jnp.max(jnp.stack([*lengths.values()]), axis=0)
+    factors = [clip_factor(lengths[path[:-1] or path], clip_norm) for path, _ in paths]
+    return weighted_sum(trees, longest, jax.tree.unflatten(structure, factors)), longest
 
 
 ClippedSum = Callable[[ClientTrees, float | Array], tuple[Tree, Array]]
@@ -125,7 +156,7 @@ def clipped_sum_linear(
         The sum, [output, feature] or of sparse rows [feature, output], and the norms before clipping.
     """
     norms = linear_norms(residuals, gram)
-    return linear_sum(inputs, residuals * clip_factor(norms, clip_norm)[:, None, None]), norms
+    return linear_sum(inputs, scaled(residuals, clip_factor(norms, clip_norm)[:, None, None])), norms
 
 
 def linear_norms(

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
-from bench.kernels.gradient import clip_factor
+from bench.kernels.gradient import clip_factor, scaled
 
 
 def lengths(inputs: Float[Array, "*vectors feature"], order: int) -> Float[Array, "*vectors"]:
@@ -54,4 +54,4 @@ def clipped_combination(
     """Return sum_j weight_j clip(slope_j x_j, C), which is `clipped_gradient` where the slopes are known."""
     norms = jnp.abs(slopes) * lengths(inputs, order)
     # The factor comes last, so that XLA on a CPU keeps scores and slopes of many models within one fused kernel.
-    return jnp.matmul(inputs.T, slopes * weight * clip_factor(norms, clip_norm), precision="highest")
+    return jnp.matmul(inputs.T, scaled(slopes * weight, clip_factor(norms, clip_norm)), precision="highest")

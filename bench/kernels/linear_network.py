@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int
 
-from bench.kernels.gradient import clip_factor
+from bench.kernels.gradient import clip_factor, scaled
 
 # After clipping, and for norms, products are in full float32, as in `per_example`.
 _einsum = partial(jnp.einsum, precision="highest")
@@ -73,7 +73,7 @@ def clipped_sums(
     logits = jnp.einsum("jf,cf->jc", inputs, kernel) + offset[None]
     slopes = jax.nn.softmax(logits) - jax.nn.one_hot(labels, logits.shape[-1])
     norms = jnp.sqrt(_squares(model, inputs, slopes))
-    clipped = slopes * (weight * clip_factor(norms, clip_norm))[:, None]
+    clipped = scaled(slopes, (weight * clip_factor(norms, clip_norm))[:, None])
     return Sums(_einsum("jc,jf->cf", clipped, inputs), jnp.sum(clipped, 0)), norms, logits
 
 

@@ -31,7 +31,7 @@ from jax import Array
 from jaxtyping import Float, Int, Shaped
 
 from bench.kernels import linear_network
-from bench.kernels.gradient import Tree, clip_factor
+from bench.kernels.gradient import Tree, clip_factor, scaled
 from bench.kernels.patches import patches
 from bench.kernels.platforms import by_platform
 
@@ -142,6 +142,7 @@ def clipped_gradient_sum(
     else:
         norms = jnp.sqrt(sum(squares.values(), jnp.zeros(labels.shape)))
         lengths = dict.fromkeys(rules, norms)
+    weight = jnp.where(jnp.isfinite(norms), weight, 0.0)
     scales = {path: weight * clip_factor(length, clip_norm) for path, length in lengths.items()}
     return _nested(params, {path: add(scales[path]) for path, add in sums.items()}), norms, logits
 
@@ -282,7 +283,7 @@ def _product(inputs: Array, slopes: Array):
         squares = squares + jnp.sum(gram, axis=(1, 2))
 
         def kernel(scale):
-            return _einsum("bpi,bpo->io", a, d * scale[:, None, None])
+            return _einsum("bpi,bpo->io", _counted(scale, a), scaled(d, scale[:, None, None]))
     else:
         # XLA on a CPU is up to twice as fast with the longer axis last.
         form = "boi" if width > height else "bio"
@@ -290,9 +291,14 @@ def _product(inputs: Array, slopes: Array):
         squares = squares + jnp.sum(jnp.square(each), axis=(1, 2))
 
         def kernel(scale):
-            return _einsum(f"b,{form}->io", scale, each)
+            return _einsum(f"b,{form}->io", scale, _counted(scale, each))
 
-    return squares, lambda scale: {"kernel": kernel(scale), "bias": _einsum("b,bo->o", scale, offsets)}
+    return squares, lambda scale: {"kernel": kernel(scale), "bias": _einsum("b,bo->o", scale, _counted(scale, offsets))}
+
+
+def _counted(scale: Array, each: Array) -> Array:
+    """Return what each example has, [example, ...], with 0 for those whose scale is 0, which may not be finite."""
+    return jnp.where(jnp.expand_dims(scale != 0, range(1, each.ndim)), each, 0.0)
 
 
 def _elementwise(inputs: Array, slopes: Array, axes: int):
@@ -301,8 +307,8 @@ def _elementwise(inputs: Array, slopes: Array, axes: int):
     offsets = jnp.sum(slopes, axis=where)
     squares = (jnp.sum(jnp.square(x), axis=range(1, x.ndim)) for x in (scales, offsets))
     return sum(squares), lambda scale: {
-        "scale": jnp.tensordot(scale, scales, 1, precision="highest"),
-        "bias": jnp.tensordot(scale, offsets, 1, precision="highest"),
+        "scale": jnp.tensordot(scale, _counted(scale, scales), 1, precision="highest"),
+        "bias": jnp.tensordot(scale, _counted(scale, offsets), 1, precision="highest"),
     }
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Bool
 
 LARGE = 2**14  # values; with a smaller model, a call for each client costs more than the cache saves
 _ON_CPU: ContextVar[bool | None] = ContextVar("on_cpu", default=None)  # set while a branch is traced
@@ -44,6 +46,32 @@ def in_turn(function: Callable, together: Callable | None = None) -> Callable:
     traced_once = jax.jit(only(function, on_cpu=True), inline=True)
     one_by_one = jax.custom_batching.sequential_vmap(traced_once)
     return lambda *args: by_platform(one_by_one, together or function, *args)
+
+
+def unless(rare: Bool[Array, ""], usual: Callable, always: Callable, *args: Any) -> Any:
+    """Return usual(*args) if `rare` is false, else always(*args), which must then be the same.
+
+    A CPU computes one of the two, also for vmapped calls, all by the second if `rare` holds for any of them. An
+    accelerator would have to ask its CPU which, and always computes the second.
+
+    Args:
+        rare: whether `usual` will not do.
+        usual, always: functions of arrays, all passed as arguments.
+        args: pytrees of arrays.
+    """
+
+    @jax.custom_batching.custom_vmap
+    def either(rare, *args):
+        return jax.lax.cond(rare, always, usual, *args)
+
+    @either.def_vmap
+    def vmapped(size, batched, rare, *args):
+        axes = jax.tree.map(lambda is_batched: 0 if is_batched else None, tuple(batched[1:]))
+        both = (jax.vmap(function, axes, axis_size=size) for function in (usual, always))
+        out = unless(jnp.any(rare), *both, *args)
+        return out, jax.tree.map(lambda _: True, out)
+
+    return by_platform(either, lambda _, *args: always(*args), rare, *args)
 
 
 def over_clients(function: Callable, shared: Any, *rows: Any, size: int | None = None) -> Any:

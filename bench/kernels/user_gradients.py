@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
+import jax.numpy as jnp
 import optax
 from jax import Array
 from jaxtyping import Float
@@ -24,7 +25,8 @@ from bench.kernels.platforms import over_clients
 class UserGradients(NamedTuple):
     """The gradients g_i of the sampled clients, with g_i = sum_k weight_ik grad f(w, example_ik).
 
-    norms: |g_i|, joint over all leaves, [sampled]; 0 for a place that nobody takes.
+    norms: |g_i|, joint over all leaves, [sampled]; 0 for a place that nobody takes, and for a gradient whose norm is
+        not finite, which counts as 0.
     weighted_sum: factors [sampled] -> sum_i factor_i g_i, shaped like w.
     """
 
@@ -53,7 +55,8 @@ def of_loss(loss: Callable, nothing_local: Tree, w: Tree, batch: Batch) -> UserG
         return gradient(w, theta, examples, weight)
 
     grads = over_clients(of_user, (w, nothing_local), batch.examples, batch.weight, size=size)
-    return UserGradients(norms_of(grads), partial(weighted_sum, grads))
+    norms = norms_of(grads)
+    return UserGradients(_finite(norms), partial(weighted_sum, grads, norms))
 
 
 def of_linear(gram: Float[Array, "client stored stored"], w: Float[Array, "_ _"], batch: Batch) -> UserGradients:
@@ -67,4 +70,9 @@ def of_linear(gram: Float[Array, "client stored stored"], w: Float[Array, "_ _"]
     inputs, targets = batch.examples
     residuals = batch.weight[..., None] * (shared_scores(inputs, w) - targets)
     norms = linear_norms(residuals, within(gram, batch))
-    return UserGradients(norms, lambda factors: linear_sum(inputs, residuals * factors[:, None, None]))
+    residuals = jnp.where(jnp.isfinite(norms)[:, None, None], residuals, 0.0)
+    return UserGradients(_finite(norms), lambda factors: linear_sum(inputs, residuals * factors[:, None, None]))
+
+
+def _finite(norms: Float[Array, " sampled"]) -> Float[Array, " sampled"]:
+    return jnp.where(jnp.isfinite(norms), norms, 0.0)

@@ -177,6 +177,7 @@ def unreadable(params, task):
         (lambda trial: dataclasses.replace(lines(trial), metrics=one_metric), "which measures test_error: name them"),
         (lambda trial: dataclasses.replace(lines(trial), metrics=unreadable), "nothing readable: name them"),
         (lambda trial: dataclasses.replace(lines(trial), metrics=None), "has no metrics"),
+        (lambda trial: lines(trial, shift=np.nan), "have a number that is not finite, in row 0"),
         (lambda trial: trial, "returns int for a trial"),
     ],
 )

@@ -152,8 +152,8 @@ def _mean_gradient(task: Task, shared: SiloArguments) -> Callable[[Array, Array,
         assert task.loss is not None
         gradient_of = jax.grad(task.loss)
         gradients = jax.vmap(lambda y, example: gradient_of(w + y, jnp.zeros_like(w), example))(shift, examples)
-        factor = gradient.clip_factor(jnp.linalg.norm(gradients, axis=-1), clip_norm)
-        return jnp.matmul(factor * weight, gradients, precision="highest")
+        norms = jnp.linalg.norm(gradients, axis=-1)
+        return gradient.weighted_sum(gradients, norms, gradient.clip_factor(norms, clip_norm) * weight)
 
     return any_model if task.linear is None else linear_model
 
