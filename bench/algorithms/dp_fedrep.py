@@ -158,7 +158,7 @@ def cost(task: Task, *, order: str, head_steps: int, own_steps: int, num_steps: 
 
 METHOD = Method(
     dp_fedrep,
-    noisy_sums("all other users together"),
+    noisy_sums("all other users together", kept=True),
     version=1,
     check=check,
     needs=(Head,),

@@ -22,6 +22,7 @@ The personalisation ratio is alpha Q = eta_w / eta_theta here, the argument `per
     sweeps, results, --set                                      personalization   personalization
 """
 
+import math
 from typing import Annotated
 
 import jax
@@ -162,7 +163,9 @@ def releases(task: Task, *, delta: float, personalization: float, noise_multipli
     if personalization == 0 and args.get("clipping") != "adaptive":
         silent = nothing_released(delta=delta, privacy_unit="user", protects_against=against)
         return dict.fromkeys(IN_TURN.get(args.get("sampler", ""), FOUR), silent)
-    return noisy_sums(against)(task, delta=delta, noise_multiplier=noise_multiplier, **args)
+    return noisy_sums(against, kept=personalization < math.inf)(
+        task, delta=delta, noise_multiplier=noise_multiplier, **args
+    )
 
 
 def cost(task: Task, *, personalization: float, **args) -> Cost:

@@ -302,3 +302,16 @@ def test_one_unit_moves_what_is_released_as_far_as_declared_and_no_further(name)
         right, wrong = shares(one, release), shares(clipping_half_as_much(one), release)
         np.testing.assert_allclose(right, 1, rtol=ERROR)
         np.testing.assert_allclose(wrong, 2, rtol=ERROR)
+
+
+@pytest.mark.parametrize("name", ["dp_fedavg", "ditto", "fine_tuning", "ppsgd", "dp_fedrep"])
+def test_samples_of_a_fixed_size_are_not_proven_for_messages_that_depend_on_what_others_keep(name):
+    """A message of PPSGD is the gradient at w + theta_i, and that of FedRep is at the user's own head."""
+    method = ALGORITHMS[name]
+    given = {"sampler": "fixed", "num_sampled": 2}
+    subject = subject_of(method, family=None, rounds=4, delta=1e-5, given=given)
+    kept = name in ("ppsgd", "dp_fedrep")
+    assert subject.readings()["sampler"].sound is not kept
+    assert subject.readings()["worst_case"].sound
+    if name == "ppsgd":
+        assert subject.readings(personalization=math.inf)["sampler"].sound  # theta_i stays where it is

@@ -107,7 +107,7 @@ def readings(
     )
 
 
-def noisy_sums(protects_against: str) -> Callable[..., dict]:
+def noisy_sums(protects_against: str, *, kept: bool = False) -> Callable[..., dict]:
     """Return the function `releases` of a method that publishes one noisy sum of clipped user messages a round, and
     nothing else.
 
@@ -116,11 +116,14 @@ def noisy_sums(protects_against: str) -> Callable[..., dict]:
 
     Args:
         protects_against: the adversary, in words.
+        kept: whether a message depends on what its user kept from earlier rounds, beside what was released. Then
+            "sampler" is not proven: with samples of a fixed size, whether the unit took part decides who else did, so
+            that what others kept differs between neighbours as well. Independent draws are not affected.
     """
 
     def releases(task: Task, *, delta: float, noise_multiplier: float, num_epochs: int = 1, **args) -> dict:
         known = ("num_sampled", "batch_size", "sampler", *PLAIN)
-        return readings(
+        found = readings(
             task,
             noise_multiplier=noise_multiplier,
             num_epochs=num_epochs,
@@ -128,6 +131,9 @@ def noisy_sums(protects_against: str) -> Callable[..., dict]:
             protects_against=protects_against,
             **{name: args[name] for name in known if name in args},
         )
+        if kept and args["num_sampled"] < task.num_clients and "sampler" in found:
+            found["sampler"] = found["sampler"]._replace(sound=False)
+        return found
 
     return releases
 

@@ -16,7 +16,8 @@ messages make a conditional mean of such an L. Both deltas are means of convex f
     removed: E (L - exp(eps))_+ = 1 - exp(eps) + E (exp(eps) - L)_+,   added: E (1 - exp(eps) L)_+,
 
 so they are the largest where all |v_t| = C. (Chua et al. 2025, arXiv 2412.16802, and Choquette-Choo et al. 2025, arXiv
-2410.06266, estimate the same by Monte Carlo.)
+2410.06266, estimate the same by Monte Carlo; Feldman and Shenfeld 2025, "Efficient privacy loss accounting for
+subsampling and random allocation", compute it numerically, as here.)
 
 Here each Y_j is rounded at random to one of its two neighbours on a grid, without a change of its mean. This makes the
 mean of a convex function larger, so any grid gives an upper bound. G of them are added by Fourier transforms. The
