@@ -8,26 +8,34 @@ A snapshot is written at most once a minute, and so seldom that writing takes le
 evaluation, or after some rounds between two. A unit of less than a minute has none. Where several processes share a
 run, each keeps what its own devices hold, after evaluations alone; the first decides when, and they go on from the last
 snapshot that all of them have.
+
+A file begins with a digest of all that follows: how long the head is, in eight bytes; the head, in JSON, with the
+fields of a `Snapshot` and, in place of each array, its dtype and shape; and the arrays, one after the other. One that
+is not as it was written, or does not fit the state, is not used.
 """
 
 import contextlib
 import hashlib
-import pickle
+import json
+import math
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import jaxlib.version
 import numpy as np
 from jax.experimental import multihost_utils
 
+from bench.errors import in_one_line
 from bench.execution import memory
 from bench.execution.source import code
-from bench.files import cache_folder, write_whole
+from bench.files import cache_folder, read_regular, write_whole
+from bench.sweeps.engine import Begun
 
 LEAST_S = 60.0  # of training between two snapshots
 SHARE = 0.02  # of the time, for writing
@@ -35,6 +43,7 @@ BYTES_PER_SECOND = 1e8  # assumed speed of writing
 MOST_BYTES = 1e10  # of all snapshots together; the oldest make room
 OLD_S = 30 * 86_400.0  # after which a snapshot is removed
 ENDING = ".state"
+DIGEST = 16  # bytes, of all that follows in a file
 
 
 class Snapshot(NamedTuple):
@@ -59,12 +68,14 @@ class Snapshots:
     Args:
         data: the arrays of the task.
         asked: all else that determines the numbers, of which `repr` tells.
+        shape: of every metric, [seed, point].
     """
 
-    def __init__(self, data: Sequence[Any], asked: Any):
-        self.data, self.asked = data, asked
+    def __init__(self, data: Sequence[Any], asked: Any, shape: tuple[int, int]):
+        self.data, self.asked, self.shape = data, asked, shape
         self.began = self.last = time.monotonic()
         self.before_s = 0.0  # of training, before this process had the unit
+        self.doubts: list[str] = []  # a sentence for each file that is not used
 
     @cached_property
     def path(self) -> Path:
@@ -84,21 +95,27 @@ class Snapshots:
                 digest.update(repr((part.shape, str(part.dtype))).encode() + np.ascontiguousarray(part).tobytes())
         return folder() / f"{digest.hexdigest()}{ENDING}"
 
-    def load(self) -> Snapshot | None:
-        """Return the last snapshot, of all processes that share the run; None where there is none."""
-        self.began = self.last = time.monotonic()
+    def load(self, like: Callable[[int], Begun | None]) -> Begun | None:
+        """Return the last snapshot, of all processes that share the run; None where there is none.
+
+        Args:
+            like: rounds -> what it must be like, as `engine.run_chunk` says.
+        """
         found: dict[int, Snapshot] = {}
         if any(folder().glob(f"*{ENDING}*")):  # else nothing needs a digest of the data
             for path in (self.path, self._previous):
-                # An incomplete file is impossible, but the disk may have lost a part of one.
-                with contextlib.suppress(Exception):
-                    snapshot = Snapshot(*pickle.loads(path.read_bytes()))
+                try:
+                    snapshot = _read(path, like, self.shape)
                     found[snapshot.rounds] = snapshot
+                except FileNotFoundError:
+                    pass
+                except Exception as error:  # whatever is there instead
+                    self.doubts.append(f"the rounds that {path} is of are not taken from it: {in_one_line(error)}")
         last = _last_of_all(sorted(found, reverse=True))
-        if last is None:
+        if last is None or (expected := like(last)) is None:
             return None
         self.before_s = found[last].seconds
-        return found[last]
+        return Begun(last, with_parts(expected.kept, found[last].kept), found[last].metrics)
 
     def offer(self, rounds: int, kept: Any, metrics: Sequence[Mapping[str, np.ndarray]]) -> None:
         """Write a snapshot, if the last one is long ago. Where it cannot be written, nothing is.
@@ -120,7 +137,7 @@ class Snapshots:
             self._make_room(size)
             if self.path.exists():
                 self.path.replace(self._previous)
-            write_whole(self.path, pickle.dumps(tuple(content), protocol=5))
+            write_whole(self.path, b"".join(_written(content)), durable=True)
         self.last = time.monotonic()
 
     def seconds(self) -> float:
@@ -156,6 +173,67 @@ class Snapshots:
             raise OSError("the disk is too full")
 
 
+def _described(arrays: Any) -> Any:
+    """Return a tree with dtype and shape in place of each array."""
+    return jax.tree.map(lambda array: [str(array.dtype), list(array.shape)], arrays)
+
+
+def _written(snapshot: Snapshot) -> list[bytes]:
+    """Return the content of a snapshot's file, in pieces."""
+    arrays = jax.tree.map(np.asarray, (snapshot.kept, snapshot.metrics))
+    head = json.dumps([snapshot.rounds, snapshot.seconds, *_described(arrays)]).encode()
+    pieces = [len(head).to_bytes(8), head, *(array.tobytes() for array in jax.tree.leaves(arrays))]
+    digest = hashlib.blake2b(digest_size=DIGEST)
+    for piece in pieces:
+        digest.update(piece)
+    return [digest.digest(), *pieces]
+
+
+def _is_kind(part: Any) -> bool:
+    return isinstance(part, list) and part != [] and isinstance(part[0], str)
+
+
+def _is_metric(dtype: str, of: list[int], shape: tuple[int, int]) -> bool:
+    return of == [*shape] and (dtype == "bool" or jnp.issubdtype(jnp.dtype(dtype), np.number))
+
+
+def _read(path: Path, like: Callable[[int], Begun | None], shape: tuple[int, int]) -> Snapshot:
+    """Return the snapshot in a file.
+
+    Args:
+        path: of the file.
+        like: rounds -> what it must be like, as `engine.run_chunk` says.
+        shape: of every metric.
+
+    Raises:
+        Exception: of any kind, where it is not as it was written, or does not fit.
+    """
+    content = memoryview(read_regular(path))
+    if hashlib.blake2b(content[DIGEST:], digest_size=DIGEST).digest() != content[:DIGEST]:
+        raise ValueError("it is not as it was written")
+    begin = DIGEST + 8
+    place = begin + int.from_bytes(content[DIGEST:begin])
+    rounds, seconds, kept, metrics = json.loads(bytes(content[begin:place]))
+    expected = like(rounds) if type(rounds) is int else None
+    if expected is None or not (isinstance(seconds, float) and 0 <= seconds < math.inf):
+        raise ValueError(f"it is of round {rounds} after {seconds} s")
+    fits = (
+        kept == _described(parts_of(expected.kept)),
+        len(metrics) == len(expected.metrics),
+        metrics[0] == _described(expected.metrics[0]),
+        all(block == metrics[1] for block in metrics[1:]),
+        all(_is_metric(*kind, shape) for block in metrics for kind in block.values()),
+    )
+    if not all(fits):
+        raise ValueError("it does not fit the state")
+    kinds, structure = jax.tree.flatten((kept, metrics), is_leaf=_is_kind)
+    arrays = []
+    for dtype, of in kinds:
+        arrays.append(np.frombuffer(content, jnp.dtype(dtype), math.prod(of), place).reshape(of))
+        place += arrays[-1].nbytes
+    return Snapshot(rounds, seconds, *jax.tree.unflatten(structure, arrays))
+
+
 def folder() -> Path:
     """Return the folder of all snapshots; it may not exist yet."""
     return cache_folder("unfinished")
@@ -178,7 +256,7 @@ def with_parts(state: Any, parts: Sequence[Sequence[np.ndarray]]) -> Any:
 
 
 def _is_key(leaf: Any) -> bool:
-    return isinstance(leaf, jax.Array) and jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def _shards(leaf: Any) -> list[Any]:

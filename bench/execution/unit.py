@@ -1,8 +1,7 @@
 """One chunk of a compiled group: the request to a worker, and its result."""
 
 import time
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import jax
@@ -12,7 +11,7 @@ import pandas as pd
 from bench.data.task import Task
 from bench.errors import InputError
 from bench.execution.memory import ran_out
-from bench.execution.snapshots import Snapshots, with_parts
+from bench.execution.snapshots import Snapshots
 from bench.execution.steps import Compiled, Compiling, Report, Resumed, Trained
 from bench.sweeps import devices, diagnose, engine
 from bench.sweeps.points import Point
@@ -121,14 +120,21 @@ class Trainer:
         hypers = {name: np.array([point.traced[name] for point in points]) for name in first.traced}
         watch = _Watch(report, len(points) * len(runs), began if known != {*self.fitted} else None)
         asked = [(point.id, point.traced) for point in points], first.num_rounds, first.eval_every
-        snapshots = Snapshots(jax.tree.leaves(task), (task.name, *asked, runs, fitted.chunk, self.devices))
-        if kept := snapshots.load():
-            runs_said = f"{len(points)} points x {len(runs)} seeds" if len(points) * len(runs) > 1 else "a run"
-            watch.resumed(
-                kept.rounds,
-                f"{unit.task.name}: {runs_said} of {first.algorithm} goes on after round {kept.rounds} of "
-                f"{first.num_rounds}, up to which an earlier command came",
-            )
+        shape = len(runs), fitted.chunk
+        snapshots = Snapshots(jax.tree.leaves(task), (task.name, *asked, runs, fitted.chunk, self.devices), shape)
+
+        def begun(like: Callable[[int], engine.Begun | None]) -> engine.Begun | None:
+            kept = snapshots.load(like)
+            messages.extend(snapshots.doubts)
+            if kept:
+                runs_said = f"{len(points)} points x {len(runs)} seeds" if len(points) * len(runs) > 1 else "a run"
+                watch.resumed(
+                    kept.rounds,
+                    f"{unit.task.name}: {runs_said} of {first.algorithm} goes on after round {kept.rounds} of "
+                    f"{first.num_rounds}, up to which an earlier command came",
+                )
+            return kept
+
         try:
             with diagnose.callbacks_not_logged():
                 metrics = engine.run_chunk(
@@ -140,7 +146,7 @@ class Trainer:
                     num_evals=first.num_rounds // first.eval_every,
                     chunk=fitted.chunk,
                     on_block=watch.at,
-                    begun=kept and engine.Begun(kept.rounds, partial(with_parts, parts=kept.kept), kept.metrics),
+                    begun=begun,
                     on_kept=snapshots.offer,
                 )
         except (MemoryError, jax.errors.JaxRuntimeError) as error:

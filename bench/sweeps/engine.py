@@ -423,16 +423,15 @@ def _fitted_chunk(program: Program, task: Task, num_seeds: int, names, num_point
 
 
 class Begun(NamedTuple):
-    """Runs of which some rounds were done before.
+    """Runs of which some rounds are done.
 
     rounds: that are done.
-    kept: a function of a state and an info, with whose structure and places it returns those after these rounds. The
-        info is that of the rounds since the last evaluation, and empty where there are none.
+    kept: the state after them, and the info of the rounds since the last evaluation, empty where there are none.
     metrics: of each evaluation so far, that at round 0 included: name -> [seed, point].
     """
 
     rounds: int
-    kept: Callable[[Any], Any]
+    kept: tuple[Any, Mapping[str, jax.Array]]
     metrics: Sequence[Mapping[str, np.ndarray]]
 
 
@@ -446,7 +445,7 @@ def run_chunk(
     num_evals: int,
     chunk: int,
     on_block: Callable[[int], object] | None = None,
-    begun: Begun | None = None,
+    begun: Callable[[Callable[[int], Begun | None]], Begun | None] | None = None,
     on_kept: Callable[[int, Any, Sequence[Mapping[str, np.ndarray]]], object] | None = None,
 ):
     """Train all the given points with all the given keys.
@@ -461,7 +460,9 @@ def run_chunk(
         chunk: points that the compiled program has room for.
         on_block: called with the number of rounds done: 0 before the first round, when the start is compiled and
             evaluated, and then after each evaluation, and between evaluations where they are seconds apart.
-        begun: where the runs were trained before.
+        begun: returns what of the runs was done before; None where nothing was. It gets a function of a number of
+            rounds that returns what it must be like after them, with other numbers and the metrics of the first
+            evaluation in place of all; None where nothing can have been kept after so many.
         on_kept: called after each evaluation but the last, and between evaluations where they are seconds apart, with
             the number of rounds done, the state and the info since the last evaluation, which the next round takes, and
             the metrics so far.
@@ -478,10 +479,18 @@ def run_chunk(
     keep = on_kept or (lambda done, kept, metrics: None)
     tell(0)
     index, part = 0, None
-    if begun:
-        index, rounds = divmod(begun.rounds, program.num_rounds)
-        state, info = begun.kept((state, step.no_info() if rounds else {}))
-        part, blocks = (rounds, info) if rounds else None, list(begun.metrics)
+
+    def like(rounds: int) -> Begun | None:
+        past = rounds % program.num_rounds
+        if not 0 < rounds < num_evals * program.num_rounds or past % step.stride:
+            return None
+        evaluations = 1 + rounds // program.num_rounds
+        return Begun(rounds, (state, step.no_info() if past else {}), blocks * evaluations)
+
+    if done_before := begun and begun(like):
+        index, past = divmod(done_before.rounds, program.num_rounds)
+        (state, info), blocks = done_before.kept, list(done_before.metrics)
+        part = (past, info) if past else None
 
     def on_part(before: int, done: int, state, info) -> None:
         tell(before + done)

@@ -1,5 +1,7 @@
 """A unit that was stopped goes on from its last snapshot, with the numbers of one that was not, to the last bit."""
 
+import hashlib
+import json
 import os
 import pickle
 import signal
@@ -63,9 +65,24 @@ def trained(unit: Unit) -> tuple[pd.DataFrame, list]:
     return Trainer(1e9).run(unit, steps.append).rows.drop(columns=TIMES), steps
 
 
-def snapshot(unit: Unit) -> snapshots.Snapshot:
+def last() -> Path:
+    """The file of the last snapshot."""
     (path,) = snapshots.folder().glob("*.state")
-    return snapshots.Snapshot(*pickle.loads(path.read_bytes()))
+    return path
+
+
+def head_of(path: Path) -> tuple[list, bytes]:
+    """What a file says of its arrays (rounds, seconds, kept, metrics), and their bytes."""
+    content = path.read_bytes()
+    end = 24 + int.from_bytes(content[16:24])
+    return json.loads(content[24:end]), content[end:]
+
+
+def rewrite(path: Path, head: list, arrays: bytes) -> None:
+    """Write a file with a digest that is right."""
+    text = json.dumps(head).encode()
+    body = len(text).to_bytes(8) + text + arrays
+    path.write_bytes(hashlib.blake2b(body, digest_size=16).digest() + body)
 
 
 def resumed_after(steps: list, unit: Unit) -> int:
@@ -93,7 +110,7 @@ def test_a_unit_that_was_stopped_goes_on_from_its_last_snapshot(make, folder):
     assert resumed_after(steps, unit) == 0
     assert not list(folder.glob("*"))
     stop_after(2 * EVERY + 1, unit)
-    assert snapshot(unit).rounds == 2 * EVERY + 1
+    assert head_of(last())[0][0] == 2 * EVERY + 1
     stop_after(3 * EVERY, unit)
     rows, steps = trained(unit)
     assert resumed_after(steps, unit) == 3 * EVERY
@@ -121,16 +138,115 @@ def test_another_unit_begins_anew(other, monkeypatch):
     assert resumed_after(trained(changed)[1], changed) == 0
 
 
-@pytest.mark.parametrize("content", [b"", b"damaged", None])
-def test_a_damaged_snapshot_leaves_the_one_before_it(folder, content):
+class Command:
+    """Runs code where it is unpickled."""
+
+    def __reduce__(self):
+        return Path.touch, (Path("executed"),)
+
+
+def change(place: int, value):
+    """A snapshot with another part of its head, and a digest that is right."""
+
+    def make(path: Path) -> None:
+        head, arrays = head_of(path)
+        head[place] = value(head[place]) if callable(value) else value
+        rewrite(path, head, arrays)
+
+    return make
+
+
+def flipped(place: int):
+    def flip(path: Path) -> None:
+        content = bytearray(path.read_bytes())
+        content[place] ^= 1
+        path.write_bytes(content)
+
+    return flip
+
+
+def fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def in_a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+DAMAGE = {
+    "empty": lambda path: path.write_bytes(b""),
+    "foreign": lambda path: path.write_bytes(b"damaged"),
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:-100]),
+    "zeros": lambda path: path.write_bytes(bytes(path.stat().st_size)),
+    "pickle": lambda path: path.write_bytes(pickle.dumps(Command())),
+    "a bit of the digest": flipped(0),
+    "a bit of the head": flipped(30),
+    "a bit of a number": flipped(-3),
+    "a pipe": fifo,
+    "a folder": in_a_folder,
+    "round -1": change(0, -1),
+    "the last round": change(0, ROUNDS),
+    "a later round": change(0, 10**9),
+    "half a round": change(0, 3.5),
+    "a round in words": change(0, "x"),
+    "seconds that are no number": change(1, float("nan")),
+    "no state": change(2, []),
+    "another shape": change(2, lambda kept: [[[dtype, [1, 1]] for dtype, _ in leaf] for leaf in kept]),
+    "another dtype": change(2, lambda kept: [[["int8", shape] for _, shape in leaf] for leaf in kept]),
+    "no metrics": change(3, []),
+    "too few metrics": change(3, lambda metrics: metrics[:1]),
+    "too many metrics": change(3, lambda metrics: [*metrics, metrics[-1]]),
+    "metrics of another shape": change(3, lambda m: [m[0], *({name: ["float32", [1]] for name in b} for b in m[1:])]),
+    "metrics that are no numbers": change(
+        3, lambda m: [m[0], *({name: ["O", of[1]] for name, of in b.items()} for b in m[1:])]
+    ),
+    "nested deeply": lambda path: rewrite(path, nested(), b""),
+}
+
+
+def nested() -> list:
+    head: list = []
+    for _ in range(900):
+        head = [head]
+    return head
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_a_damaged_snapshot_leaves_the_one_before_it_or_none_and_is_named(folder, kind, tmp_path, monkeypatch):
+    """Whatever is in its place, the rows are those of an undisturbed unit, and nothing in it is run."""
+    monkeypatch.chdir(tmp_path)
     unit = unit_of(walks())
     expected, _ = trained(unit)
     stop_after(3 * EVERY, unit)
-    (last,) = folder.glob("*.state")
-    last.write_bytes(last.read_bytes()[:-100] if content is None else content)
-    rows, steps = trained(unit)
+    DAMAGE[kind](last())
+    outcome, steps = Trainer(1e9).run(unit, (steps := []).append), steps
     assert 2 * EVERY <= resumed_after(steps, unit) < 3 * EVERY
+    assert [str(folder) in said for said in outcome.said if "not taken" in said] == [True]
+    pd.testing.assert_frame_equal(outcome.rows.drop(columns=TIMES), expected, check_exact=True)
+    assert not Path("executed").exists()
+
+
+def test_without_a_whole_snapshot_a_unit_begins_anew(folder):
+    unit = unit_of(walks())
+    expected, _ = trained(unit)
+    stop_after(3 * EVERY, unit)
+    for path in folder.iterdir():
+        flipped(-3)(path)
+    rows, steps = trained(unit)
+    assert resumed_after(steps, unit) == 0
     pd.testing.assert_frame_equal(rows, expected, check_exact=True)
+
+
+def test_a_snapshot_is_on_the_disk_before_it_is_named(folder, monkeypatch):
+    """So that no part of it is missing after a power failure."""
+    order: list[str] = []
+    for name in ("fsync", "replace"):
+        whole = getattr(os, name)
+        monkeypatch.setattr(os, name, lambda *args, whole=whole, name=name: (order.append(name), whole(*args))[1])
+    Snapshots([], "", (1, 1)).offer(1, {"w": jnp.zeros(1)}, [])
+    assert order == ["fsync", "replace"]
 
 
 def test_short_units_write_nothing(folder, monkeypatch):
@@ -143,12 +259,12 @@ def test_short_units_write_nothing(folder, monkeypatch):
 
 def test_a_large_state_is_written_seldom(monkeypatch):
     monkeypatch.undo()
-    kept, now = Snapshots([], ""), 0.0
+    now = 0.0
     monkeypatch.setattr(snapshots.time, "monotonic", lambda: now)
+    kept = Snapshots([], "", (1, 1))
     written: list[float] = []
-    monkeypatch.setattr(snapshots, "write_whole", lambda path, content: written.append(now))
+    monkeypatch.setattr(snapshots, "write_whole", lambda path, content, durable: written.append(now))
     monkeypatch.setattr(snapshots.memory, "available", lambda: 1e12)
-    kept.load()
     state = jnp.zeros(10**6)  # 4 MB, at 100 kB/s
     monkeypatch.setattr(snapshots, "BYTES_PER_SECOND", 1e5)
     for minute in range(1, 101):
@@ -175,7 +291,7 @@ def test_old_snapshots_make_room(folder, monkeypatch):
         when = path.stat().st_mtime - 60 * age - (snapshots.OLD_S if path == paths[3] else 0)
         os.utime(path, (when, when))
     monkeypatch.setattr(snapshots, "MOST_BYTES", 1000)
-    Snapshots([], "new").offer(1, {"w": jnp.zeros(1)}, [])
+    Snapshots([], "new", (1, 1)).offer(1, {"w": jnp.zeros(1)}, [])
     left = {path.name for path in folder.glob("*.state")}
     assert {"0.state", "1.state"} < left
     assert len(left) == 3  # the new one too, and neither the third, for which there is no room, nor the old one
