@@ -13,6 +13,7 @@ import errno
 import hashlib
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -173,11 +174,12 @@ def read_part(
         raise UnusablePart(f"{path} is not a part of these results ({UNNAMED})", damaged=False)
     if not len(table):
         raise UnusablePart(f"{path} is not a part of these results (no rows)", damaged=False)
-    for name in table.column_names:
-        if table.column_names.count(name) > 1:
+    names = Counter(table.column_names)
+    for name, number in names.items():
+        if number > 1:
             raise UnusablePart(f"{path} is not a part of these results (several columns {name!r})", damaged=False)
     for name, fits in KINDS.items():
-        if name not in table.column_names:
+        if name not in names:
             if name not in REQUIRED:
                 continue
             raise UnusablePart(f"{path} is not a part of these results (no column {name!r})", damaged=False)
@@ -239,10 +241,11 @@ def read(
         raise InputError(f"no results in {folder}: first run `python -m bench run {folder.name}` at that scale")
     unified({path: table.schema for path, table in tables.items()})
     table = pa.concat_tables(tables.values(), promote_options="permissive")
+    names = {*table.column_names}
     for name in columns or ():
-        if name not in table.column_names:
+        if name not in names:
             raise unknown_name(f"column of {folder.name}", name, table.column_names)
-    wanted = table.column_names if columns is None else {*columns, *IDENTITY, "rounds", "sweep"}
+    wanted = names if columns is None else {*columns, *IDENTITY, "rounds", "sweep"}
     table = table.select([name for name in table.column_names if name in wanted and name not in without])
     if categories:  # each column by itself, without copying numbers: the table is read only, and not used further
         rows = _sorted_categories(table.unify_dictionaries().to_pandas(split_blocks=True, self_destruct=True))

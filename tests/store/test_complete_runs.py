@@ -1,6 +1,7 @@
 """What is damaged, foreign, incomplete or there twice is named and set aside; nothing of others is touched."""
 
 import errno
+import time
 
 import pandas as pd
 import pyarrow as pa
@@ -114,6 +115,15 @@ def test_a_column_that_a_part_has_twice_is_named(tmp_path):
     path = put(tmp_path, content)
     with pytest.raises(InputError, match=rf"{path} is not a part of these results \(several columns 'risk'\)"):
         part_files.read(tmp_path)
+
+
+def test_a_part_of_many_columns_is_read_in_a_moment(tmp_path):
+    """Which takes a minute where every column is looked for among all names."""
+    names = [f"c{number}" for number in range(4000)]
+    put(tmp_path, pd.concat([rows("a"), pd.DataFrame(1.0, index=range(6), columns=names)], axis=1))
+    began = time.process_time()
+    assert list(part_files.read(tmp_path, columns=names)) == names
+    assert time.process_time() - began < 10
 
 
 def test_parts_whose_columns_differ_in_kind_are_both_named(tmp_path):
