@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import IO
 
 import jax
 import psutil
 
 from bench.errors import InputError
 from bench.execution import memory
+from bench.files import open_lock
 
 WORKER_BYTES = 1.5e9  # least memory of a worker
-_claims: list[IO] = []  # this process's claims of cores
+_claims: list[int] = []  # this process's claims of cores, open files
 
 
 def cores() -> list[int]:
@@ -106,14 +106,15 @@ def _unclaimed() -> list[int]:
     long as this process.
     """
     for core in cores():
-        file = open(Path(tempfile.gettempdir()) / f"bench-{os.getuid()}-core-{core}.lock", "a")  # noqa: SIM115
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.close()
-            continue
-        _claims.append(file)
-        return [core]
+        with suppress(OSError):  # also of somebody else's link or folder in its place
+            claim = open_lock(Path(tempfile.gettempdir()) / f"bench-{os.getuid()}-core-{core}.lock")
+            try:
+                fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                os.close(claim)
+                continue
+            _claims.append(claim)
+            return [core]
     return cores()
 
 

@@ -116,6 +116,26 @@ def test_cores_are_shared_out():
     assert all(len(share) == 1 for share in resources.shares(2 * len(own)))
 
 
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink(path.with_name("theirs"), path)])
+def test_what_somebody_else_puts_in_place_of_a_lock_stops_no_worker(tmp_path, monkeypatch, make):
+    from bench.execution import resources
+
+    monkeypatch.setattr(resources.tempfile, "gettempdir", lambda: tmp_path)
+    for core in resources.cores():
+        make(tmp_path / f"bench-{os.getuid()}-core-{core}.lock")
+    assert set(resources._unclaimed()) <= set(resources.cores())
+    assert not (tmp_path / "theirs").exists()
+
+
+def test_a_core_is_claimed_once(tmp_path, monkeypatch):
+    from bench.execution import resources
+
+    monkeypatch.setattr(resources.tempfile, "gettempdir", lambda: tmp_path)
+    own = resources.cores()
+    assert [resources._unclaimed() for _ in own] == [[core] for core in own]
+    assert resources._unclaimed() == own
+
+
 PREPARED = """
 import os, sys
 from bench.errors import InputError
