@@ -6,6 +6,7 @@ files are not changed, and no tracker takes part in a run.
 
 import importlib
 import math
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pyarrow.parquet as pq
 
+from bench.analysis.tables import without_formulas
 from bench.errors import InputError, unknown_name
 from bench.store import part_files
 
@@ -141,12 +143,13 @@ def _plain(value: Any) -> Any:
 
 
 def _file_name(text: str) -> str:
-    return text.replace("/", "_").replace(" ", "_")
+    """Return the name of a file or folder that lies where it is made, and is not hidden."""
+    return re.sub(r"^\.|[/ \0]", "_", text)
 
 
 def _csv(module: None, rows: pd.DataFrame, runs: Iterator[Run], out: Path) -> None:
     """The whole table, one row per run and evaluation."""
-    rows.to_csv(out / f"{_file_name(str(rows['sweep'].iloc[0]))}.csv", index=False)
+    without_formulas(rows).to_csv(out / f"{_file_name(str(rows['sweep'].iloc[0]))}.csv", index=False)
 
 
 def _tensorboard(module: Any, rows: pd.DataFrame, runs: Iterator[Run], out: Path) -> None:

@@ -75,6 +75,7 @@ MAY_IMPORT = {
     ],
     "bench.upkeep": [
         "bench.upkeep",
+        "bench.analysis",
         "bench.execution",
         "bench.papers",
         "bench.sweeps",

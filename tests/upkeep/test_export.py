@@ -67,6 +67,33 @@ def test_csv_is_the_whole_table(folder, rows, tmp_path):
     assert list(pd.read_csv(file).columns) == list(rows.columns)
 
 
+def written_of(folder, tmp_path, **columns):
+    """The CSV file of runs with other columns."""
+    source = tmp_path / "source"
+    source.mkdir()
+    put(source, part_files.read(folder).assign(**columns), 1)
+    export(source, "csv", tmp_path / "out" / "csv")
+    (file,) = (tmp_path / "out" / "csv").iterdir()
+    return file
+
+
+def test_a_spreadsheet_computes_nothing_of_it(folder, tmp_path):
+    found = pd.read_csv(written_of(folder, tmp_path, algorithm="=1+1", **{"@SUM(1)": "x"}))
+    assert set(found["algorithm"]) == {"'=1+1"}
+    assert "'@SUM(1)" in found
+
+
+@pytest.mark.parametrize("sweep", ["..", ".", "../a", ".hidden", "a/../../b", "nul\0"])
+def test_nothing_is_written_elsewhere(folder, tmp_path, sweep):
+    """Also where a part has a made-up name of its sweep, which becomes that of a file or folder."""
+    file = written_of(folder, tmp_path, sweep=sweep)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "source"]
+    assert not file.name.startswith(".")
+    for name in (sweep, f"{sweep} 1 0-0"):
+        place = (tmp_path / exporting._file_name(name)).resolve()
+        assert place.parent == tmp_path
+
+
 def test_a_folder_of_several_sweeps_is_exported_whole(folder, tmp_path, capsys):
     both = tmp_path / "both"
     for name in ("test", "tuning", "_stale"):
