@@ -1,9 +1,11 @@
 """The exception for bad input, and its message for unknown names."""
 
 import os
+import sysconfig
 import traceback
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 
 MOST_SHOWN = 100  # characters of a value
@@ -91,6 +93,15 @@ def place_of(error: BaseException) -> str:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "site-packages" not in frame.filename]
     own = [frame for frame in frames if not Path(frame.filename).is_relative_to(SUITE)] or frames
     return f" ({own[-1].filename}, line {own[-1].lineno})" if own else ""
+
+
+@cache  # asked for each of some 2,000 modules whenever something is sent to a worker
+def of_the_user(file: str) -> bool:
+    """Return whether a file is neither the suite's, nor of an installed package or Python itself."""
+    path = Path(file).resolve()
+    elsewhere = SUITE, *(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
+    installed = {"site-packages", "dist-packages"} & set(path.parts)
+    return not installed and not any(path.is_relative_to(folder) for folder in elsewhere)
 
 
 def in_one_line(error: BaseException) -> str:

@@ -1,6 +1,5 @@
 """Loads methods: built-in ones by name, and users' methods from files or as objects."""
 
-import contextlib
 import hashlib
 import importlib.util
 import inspect
@@ -15,6 +14,7 @@ import flax.linen as nn
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method
+from bench.algorithms.identity import digest_of
 from bench.algorithms.search_space import check_space
 from bench.errors import InputError, in_one_line, shown, unknown_name
 from bench.privacy.events import full_gaussian
@@ -34,8 +34,8 @@ def load_method(target: str | Method | Callable) -> tuple[str, Method]:
         target: a Method or a factory; the name of a built-in method; FILE.py:NAME, where NAME is a Method, or the
             factory of one, in that file; or FILE.py with exactly one Method of its own. A factory without a Method
             becomes a method that is not private. The version is a digest of the code: for a file, of the file and of
-            what it imports from its own folder; for a function, of the function and of the functions and plain values
-            that it uses. So results of an edited method are never mixed with earlier ones.
+            what it imports from its own folder; for an object, of its factory, its releases and all that they use. So
+            results of an edited method are never mixed with earlier ones.
 
     Raises:
         InputError: for an unknown method, file or name, or a file that cannot be imported.
@@ -44,7 +44,8 @@ def load_method(target: str | Method | Callable) -> tuple[str, Method]:
         raise InputError(f"{shown(target)} is not a method: give a name, FILE.py:NAME, a Method, or a factory")
     if not isinstance(target, str):
         method = _usable(_method(target, {}, "the method"))
-        return method.make.__name__, method._replace(version=_digest(code_of(method.make)))
+        content = digest_of(method.make, method.releases, method.version)
+        return method.make.__name__, method._replace(version=int.from_bytes(content[:6]))
     file, colon, name = target.partition(":")
     if not file.endswith(".py"):
         if target not in ALGORITHMS and Path(file).is_file():
@@ -93,9 +94,9 @@ def load_network(target: str | Callable) -> tuple[Any, str]:
         if not hasattr(module, name):
             functions = [key for key, value in vars(module).items() if _is_defined_in(module, value)]
             raise unknown_name(f"network in {file}", name, functions)
-        made, code = getattr(module, name), [path.read_bytes(), *_beside(path)]
+        made, code = getattr(module, name), [path.read_bytes(), *_beside(path), name.encode()]
     else:
-        made, code = target, code_of(target) if inspect.isfunction(target) else []
+        made, code = target, []
     if inspect.isfunction(made):
         try:
             made = made()
@@ -107,9 +108,7 @@ def load_network(target: str | Callable) -> tuple[Any, str]:
         raise InputError(
             f"network {shown(target)} is {shown(made)}: give a flax module, or a function that returns one"
         )
-    with contextlib.suppress(OSError, TypeError):  # of a class that was typed in; its fields still tell it apart
-        code.append(inspect.getsource(type(made)).encode())
-    return made, f"{_digest([*code, repr(made).encode()]):x}"
+    return made, f"{_digest(code):x}" if code else digest_of(made)[:6].hex()
 
 
 def _usable(method: Method) -> Method:
@@ -154,32 +153,6 @@ def _beside(path: Path) -> list[bytes]:
         if file and not of_suite and "site-packages" not in file and Path(file).resolve().is_relative_to(home):
             contents[name] = Path(file).read_bytes()
     return [contents[name] for name in sorted(contents)]
-
-
-def code_of(function: Callable, seen: set | None = None) -> list[bytes]:
-    """Return what determines a function's result: its code, and the plain values and functions that it uses,
-    recursively.
-
-    Args:
-        function: a function written in Python.
-        seen: functions that have been included already.
-    """
-    seen = set() if seen is None else seen
-    if function in seen:
-        return []
-    seen.add(function)
-    codes, used = [function.__code__], set()
-    for code in codes:
-        used |= set(code.co_names)
-        codes += [constant for constant in code.co_consts if inspect.iscode(constant)]
-    parts = [code.co_code + repr([c for c in code.co_consts if not inspect.iscode(c)]).encode() for code in codes]
-    globals_used = {name: function.__globals__[name] for name in sorted(used & set(function.__globals__))}
-    for name, value in {**globals_used, **inspect.getclosurevars(function).nonlocals}.items():
-        if inspect.isfunction(value) and "site-packages" not in value.__code__.co_filename:
-            parts += code_of(value, seen)
-        elif isinstance(value, bool | int | float | str | tuple | list | dict | None):
-            parts.append(f"{name} = {value!r}".encode())
-    return parts
 
 
 def _is_defined_in(module: ModuleType, value) -> bool:

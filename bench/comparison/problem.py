@@ -2,8 +2,6 @@
 
 import dataclasses
 import functools
-import hashlib
-import inspect
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bench.algorithms.loading import code_of
+from bench.algorithms.identity import digest_of
 from bench.algorithms.search_space import check_space
 from bench.analysis import metric_limits
 from bench.comparison.baselines import LEVELS, Level, Variant
@@ -221,7 +219,8 @@ def _measured_by(
 
     @functools.cache
     def default_checksum() -> str:
-        return _checksum(made(make, 0, name))
+        code = digest_of(make, code_only=True)  # before it may keep what it makes
+        return digest_of(code, made(make, 0, name)).hex()[:16]
 
     def measured(trial: int) -> Task:
         task = made(make, trial, name)
@@ -273,17 +272,6 @@ def checked(task: Any, name: str) -> Task:
                 "example out, or give it a number"
             )
     return task
-
-
-def _checksum(task: Task) -> str:
-    """Return the checksum of a task that gives none: of its arrays and the code of its functions."""
-    arrays = [np.asarray(leaf) for leaf in jax.tree.leaves(task)]
-    parts = [f"{array.dtype}{array.shape}".encode() + array.tobytes() for array in arrays]
-    link = task.linear.link if task.linear else None
-    for function in (task.loss, link, task.metrics, task.sample):
-        parts += code_of(function) if inspect.isfunction(function) else [repr(type(function)).encode()]
-    module = task.network.module if task.network else None
-    return hashlib.blake2b(b"\0".join([*parts, repr(module).encode()]), digest_size=8).hexdigest()
 
 
 def from_tasks(given: Task | Callable[[int], Any]) -> Problem:

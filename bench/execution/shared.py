@@ -10,8 +10,6 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -20,7 +18,7 @@ import jax
 import numpy as np
 
 from bench.data.task import Task
-from bench.errors import SUITE
+from bench.errors import of_the_user
 from bench.execution.unit import Unit
 from bench.sweeps.points import Point
 
@@ -133,14 +131,6 @@ def packed(value: Any) -> bytes:
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
         named = isinstance(module, ModuleType) and isinstance(file, str) and module.__name__ != "__main__"
-        if named and _of_the_user(file):
+        if named and of_the_user(file):
             cloudpickle.register_pickle_by_value(module)
     return cloudpickle.dumps(value)
-
-
-@cache  # asked for each of some 2,000 modules whenever something is sent
-def _of_the_user(file: str) -> bool:
-    path = Path(file).resolve()
-    elsewhere = (SUITE, *map(Path, {sys.prefix, sys.base_prefix, sys.exec_prefix}))
-    installed = {"site-packages", "dist-packages"} & set(path.parts)
-    return not installed and not any(path.is_relative_to(folder) for folder in elsewhere)

@@ -231,7 +231,8 @@ def _read(path: Path, like: Callable[[int], Begun | None], shape: tuple[int, int
     for dtype, of in kinds:
         arrays.append(np.frombuffer(content, jnp.dtype(dtype), math.prod(of), place).reshape(of))
         place += arrays[-1].nbytes
-    return Snapshot(rounds, seconds, *jax.tree.unflatten(structure, arrays))
+    kept, metrics = jax.tree.unflatten(structure, arrays)
+    return Snapshot(rounds, seconds, kept, metrics)
 
 
 def folder() -> Path:

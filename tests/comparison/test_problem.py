@@ -242,6 +242,40 @@ def test_other_data_or_another_metric_is_another_checksum_and_a_trial_is_not():
     assert checksum(lambda trial: dataclasses.replace(lines(trial), checksum="mine")) == "mine"
 
 
+OWN = """
+import dataclasses, flax.linen as nn, jax.numpy as jnp
+
+class Net(nn.Module):
+    def __call__(self, x):
+        return nn.relu(x)
+
+def loss(shared, local, example):
+    return jnp.sum(Net().apply({}, example[0]) @ (shared + local))
+
+def metrics(params, task):
+    return {name: jnp.maximum(value, 0) for name, value in errors(params, task).items()}
+
+def own(trial):
+    return made.setdefault(trial, dataclasses.replace(lines(1 * trial), loss=loss, metrics=metrics))
+
+made = {}
+"""
+
+
+@pytest.mark.parametrize(("before", "after"), [("relu", "tanh"), ("maximum", "minimum"), ("1 * trial", "2 * trial")])
+def test_an_edit_of_a_task_is_another_checksum_and_what_it_keeps_is_not(before, after):
+    """Also of an edit that leaves trial 0 as it was."""
+
+    def checksums(text):
+        names = {"__name__": "__main__", "errors": errors, "lines": lines}
+        exec(text, names)
+        return [checksum(names["own"]) for _ in range(2)]
+
+    edited = OWN.replace(before, after)
+    assert len({*checksums(OWN), *checksums(OWN)}) == 1
+    assert len({*checksums(OWN), *checksums(edited)}) == 2
+
+
 def test_agents_with_a_graph_of_their_own_enter():
     test = partial(linear_p2p, num_features=2, num_agents=10)
     on = Problem(
