@@ -31,7 +31,7 @@ import jaxlib.version
 import numpy as np
 from jax.experimental import multihost_utils
 
-from bench.errors import in_one_line
+from bench.errors import in_one_line, shown
 from bench.execution import memory
 from bench.execution.source import code
 from bench.files import cache_folder, read_regular, write_whole
@@ -110,7 +110,7 @@ class Snapshots:
                 except FileNotFoundError:
                     pass
                 except Exception as error:  # whatever is there instead
-                    self.doubts.append(f"the rounds that {path} is of are not taken from it: {in_one_line(error)}")
+                    self.doubts.append(f"the snapshot {path} is not used: {in_one_line(error)}")
         last = _last_of_all(sorted(found, reverse=True))
         if last is None or (expected := like(last)) is None:
             return None
@@ -193,7 +193,8 @@ def _is_kind(part: Any) -> bool:
     return isinstance(part, list) and part != [] and isinstance(part[0], str)
 
 
-def _is_metric(dtype: str, of: list[int], shape: tuple[int, int]) -> bool:
+def _is_metric(kind: list, shape: tuple[int, int]) -> bool:
+    dtype, of = kind
     return of == [*shape] and (dtype == "bool" or jnp.issubdtype(jnp.dtype(dtype), np.number))
 
 
@@ -216,13 +217,13 @@ def _read(path: Path, like: Callable[[int], Begun | None], shape: tuple[int, int
     rounds, seconds, kept, metrics = json.loads(bytes(content[begin:place]))
     expected = like(rounds) if type(rounds) is int else None
     if expected is None or not (isinstance(seconds, float) and 0 <= seconds < math.inf):
-        raise ValueError(f"it is of round {rounds} after {seconds} s")
+        raise ValueError(f"it is of round {shown(rounds)}, after {shown(seconds)} s")
     fits = (
         kept == _described(parts_of(expected.kept)),
         len(metrics) == len(expected.metrics),
         metrics[0] == _described(expected.metrics[0]),
         all(block == metrics[1] for block in metrics[1:]),
-        all(_is_metric(*kind, shape) for block in metrics for kind in block.values()),
+        all(_is_metric(kind, shape) for block in metrics for kind in block.values()),
     )
     if not all(fits):
         raise ValueError("it does not fit the state")

@@ -223,7 +223,7 @@ def test_a_damaged_snapshot_leaves_the_one_before_it_or_none_and_is_named(folder
     DAMAGE[kind](last())
     outcome, steps = Trainer(1e9).run(unit, (steps := []).append), steps
     assert 2 * EVERY <= resumed_after(steps, unit) < 3 * EVERY
-    assert [str(folder) in said for said in outcome.said if "not taken" in said] == [True]
+    assert [str(folder) in said for said in outcome.said if "is not used" in said] == [True]
     pd.testing.assert_frame_equal(outcome.rows.drop(columns=TIMES), expected, check_exact=True)
     assert not Path("executed").exists()
 
