@@ -37,6 +37,7 @@ RECORDS, FEATURES, CLIP_NORM, STEP_SIZE = 4, 20, 2.0, 0.1
 BATCH = {"noise": RECORDS, "sampling": RECORDS // 2, "sampler": RECORDS // 2}
 EPOCHS = {"noise": 2, "sampling": 2, "sampler": 1}
 NOISE_MULTIPLIER = {"noise": 1.0, "sampling": 0.7, "sampler": 0.2}
+RUNS = {"noise": 3_000, "sampling": 10_000, "sampler": 3_000}  # sampling hides noise that is too small
 
 
 class ClipsTheMean(DPOptimizer):
@@ -134,7 +135,11 @@ def main():
         default = "noise" if name == "--audit" else None
         said = "; ".join(f"{choice}: {meaning}" for choice, meaning in choices.items())
         parser.add_argument(name, choices=choices, default=default, help=said)
-    parser.add_argument("--runs", type=int, default=3000, help="in each of the two worlds")
+    parser.add_argument(
+        "--runs",
+        type=int,
+        help=f"in each of the two worlds (default {RUNS['noise']}, or {RUNS['sampling']} for sampling)",
+    )
     parser.add_argument(
         "--out", type=Path, default=Path("outputs"), help="folder for the arrays, emptied of earlier ones"
     )
@@ -151,13 +156,13 @@ def main():
         dataset = data(world == "with", left_out=options.mistake == "size")
         train, engine = program(dataset, options.audit, options.mistake)
         torch.manual_seed(2 * options.seed + 1 + place)  # the two worlds share no randomness
-        runs = np.array([train() for _ in range(options.runs)])
+        runs = np.array([train() for _ in range(options.runs or RUNS[options.audit])])
         for t in range(runs.shape[1]):
             np.save(options.out / f"{world}_{t}.npy", runs[:, t])
     epsilon, delta = claim(options.audit, engine)
-    gaussian = " --gaussian" if options.audit == "noise" else ""
+    gaussian = "--gaussian" if options.audit == "noise" else "--no-gaussian"
     print(f"python -m bench audit --outputs {options.out}/with_*.npy {options.out}/without_*.npy "
-          f"--epsilon {epsilon:.4g} --delta {delta:.4g}{gaussian}")  # fmt: skip
+          f"--epsilon {epsilon:.4g} --delta {delta:.4g} {gaussian}")  # fmt: skip
 
 
 if __name__ == "__main__":

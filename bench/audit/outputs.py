@@ -3,99 +3,170 @@
 The program, its framework and its accountant are not known here: there are only arrays with one row per run, and the
 epsilon that is claimed for them. The scores are those of the game, estimated from the outputs themselves: how far the
 unit shifts their mean under their own covariance, and how far it changes the size of their deviations, by round and
-over all rounds, since a leak in the scale leaves the mean where it is.
+over all rounds, since a leak in the scale leaves the mean where it is; and whether a run is finite.
+
+What follows from error rates alone holds for any program. What follows for Gaussian noise without sampling is computed
+as well, and refutes a claim only where somebody declares that the noise is such; where nobody says what it is, nothing
+passes that this bound would refute.
 """
 
 import math
-import zipfile
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import dp_accounting as dp
 import numpy as np
+from scipy import stats
 
 from bench.audit import bounds
 from bench.audit.bounds import SCALE, SHIFT, Test, likelihoods
-from bench.audit.findings import FACTORS
 from bench.audit.game import PILOT
 from bench.audit.report import FEWEST_RUNS, check
 from bench.audit.scales import World, scales
-from bench.errors import InputError
+from bench.errors import InputError, cut, in_one_line, shown
 
 STARTS = (b"\x93NUMPY", b"PK")  # the first bytes of npy and of npz
 SHARE = 1 / 2  # of the pilot runs: with more numbers than this in a run, their covariance is not estimated
+FINITE = "finite"  # a kind of score, beside SHIFT and SCALE: whether a run is finite
+FACTORS = (1.1, 1.2, 1.3, 1.4, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0)  # by which noise could be too small
+PASSING = 1.5  # the largest factor that a pass may leave unseen
+EXTREME = 300  # binary exponent, up or down, from which numbers are counted in another unit: squares would overflow
+BEYOND = 1e4  # an epsilon that no number of runs refutes
+GAME, GAUSSIAN = "game", "Gaussian"  # the bounds
+NOISE = "all noise is Gaussian and nothing is sampled"
 
 
 class OutputsAudit(NamedTuple):
     """The audit of outputs.
 
     epsilon, delta: as claimed.
-    bounds: name of the bound -> epsilon that it proves at that delta.
-    runs: in each of the two worlds; the smaller number.
+    bounds: name of the bound, "game" or "Gaussian" -> epsilon that it proves at that delta.
+    runs: (with the unit, without it).
     rounds, numbers: files of a world, and numbers in a run.
     confidence: joint confidence level of all bounds.
-    by: the kind of score that proves the most, SHIFT or SCALE.
+    gaussian: whether all noise is declared to be Gaussian, with nothing sampled; None where nothing is declared.
+    by: the kind of score that proves the most, FINITE, SHIFT or SCALE.
     too_small: by what factor the noise is too small at least, where the shift refutes the claim; else None.
-    seen: the least factor by which the noise could be smaller for this audit to see it; inf where a quarter of the
-        noise would not be seen, None where the claim is refuted.
+    by_runs: the least of FACTORS by which the noise could be too small for the claim, and so many runs would refute
+        it; inf where the largest is not enough, None where the claim is refuted, perhaps only if noise is Gaussian.
+    seen: the same for these outputs, in which the unit may show less than the claim allows; at least `by_runs`.
+    if_gaussian: `seen` if the noise were declared to be Gaussian.
     bare: how many numbers of a run have no noise and differ between the worlds.
+    still: whether all runs of a world are the same.
+    not_finite: how many runs are not finite, (with the unit, without it).
     """
 
     epsilon: float
     delta: float
     bounds: dict[str, float]
-    runs: int
+    runs: tuple[int, int]
     rounds: int
     numbers: int
     confidence: float
+    gaussian: bool | None
     by: str
     too_small: float | None
+    by_runs: float | None
     seen: float | None
+    if_gaussian: float | None
     bare: int
+    still: bool
+    not_finite: tuple[int, int]
 
     @property
     def refuted(self) -> bool:
-        """Whether some bound exceeds the claimed epsilon."""
-        return max(self.bounds.values()) > self.epsilon
+        """Whether a bound exceeds the claimed epsilon that holds for the noise that is declared."""
+        return _exceeds(self.bounds, self.epsilon, self.gaussian)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing contradicts the claim, and noise too small by the factor PASSING would have."""
+        return self.seen is not None and self.seen <= PASSING and not self.still and not any(self.not_finite)
 
     def __str__(self) -> str:
         """Return the verdict first, and then what it rests on."""
-        most = max(self.bounds, key=lambda name: self.bounds[name])
-        proven = self.bounds[most]
+        proven = max(self.bounds.values())
         claim = f"epsilon {self.epsilon:.3g} at delta {self.delta:g}"
         if self.refuted:
-            if self.bare:
-                cause = f"{self.bare:,} of the {self.numbers:,} numbers of a run have no noise and differ with the unit"
-            elif self.too_small == max(FACTORS):  # no larger one is tried, and perhaps none would do
-                cause = f"the noise is at least {self.too_small:.3g} times too small, or something has none"
-            elif self.too_small is not None and self.too_small > 1:
-                cause = f"the noise is at least {self.too_small:.3g} times too small"
-            else:
-                cause = f"it shows in the {'size of the deviations' if self.by == SCALE else 'mean'} of the outputs"
-            first = f"FAILED: {claim} is refuted, since epsilon is at least {proven:.3g} ({most}); {cause}."
-        elif self.seen == math.inf:
+            most = max(self.bounds, key=lambda name: self.bounds[name] if name == GAME or self.gaussian else -math.inf)
             first = (
-                f"inconclusive: nothing contradicts {claim}, but even a quarter of the noise would not have been seen. "
-                + (
-                    "Give more runs, or outputs in which the unit shows more."
-                    if proven > 0
-                    else "Nothing shows the unit: make it stronger (docs/audit-your-program.md), or give more runs."
-                )
+                f"FAILED: {claim} is refuted, since epsilon is at least {self.bounds[most]:.3g} ({most}); "
+                f"{self._cause()}."
+            )
+        elif _exceeds(self.bounds, self.epsilon, self.gaussian is None):
+            first = (
+                f"inconclusive, and FAILED if {NOISE}: then epsilon is at least {proven:.3g}, which refutes {claim}; "
+                f"{self._cause()}. Give --gaussian if it is so, and --no-gaussian if not."
+            )
+        elif any(self.not_finite):
+            first = f"inconclusive: {self._not_finite()}: mend the program, and run all again."
+        elif self.still:
+            first = (
+                "inconclusive: nothing is random: all runs have the same outputs, with the unit and without it. Save "
+                "what has noise, seed outside of a run, and check that the program changes its model."
+            )
+        elif self.passed:
+            first = (
+                f"passed: consistent with {claim}; noise {self.seen:.3g} times too small for it would have been seen. "
+                "This is no proof: another attack might do better."
             )
         else:
-            first = (
-                f"passed: consistent with {claim}; noise {self.seen:.3g} times smaller would have been seen. This is "
-                "no proof: another attack might do better."
-            )
-        numbers = ", ".join(f"{value:.3g} ({name})" for name, value in self.bounds.items())
+            first = f"inconclusive: nothing contradicts {claim}, but {self._unseen()}"
+        names = {GAME: GAME, GAUSSIAN: GAUSSIAN if self.gaussian else "if Gaussian"}
+        numbers = ", ".join(f"{value:.3g} ({names[name]})" for name, value in self.bounds.items())
         return "\n".join(
             [
                 first,
-                f"lower bounds on epsilon at delta {self.delta:g}: {numbers}, from {self.runs:,} runs with the unit "
-                f"and as many without, {self.numbers:,} numbers a run in {self.rounds} file{'s' * (self.rounds != 1)}; "
-                f"confidence {self.confidence:g}",
+                f"lower bounds on epsilon at delta {self.delta:g}: {numbers}, from {self.runs[0]:,} runs with the unit "
+                f"and {self.runs[1]:,} without, {self.numbers:,} numbers a run in {self.rounds} "
+                f"file{'s' * (self.rounds != 1)}; confidence {self.confidence:g}",
             ]
         )
+
+    def _cause(self) -> str:
+        """Return what shows that the claim is wrong."""
+        if self.by == FINITE:
+            return self._not_finite()
+        if self.still:
+            return "nothing is random: all runs of a world have the same outputs, which differ with the unit"
+        if self.bare:
+            return f"{self.bare:,} of the {self.numbers:,} numbers of a run have no noise and differ with the unit"
+        if self.too_small == max(FACTORS):  # no larger one is tried, and perhaps none would do
+            return f"the noise is at least {self.too_small:.3g} times too small, or something has none"
+        if self.too_small is not None and self.too_small > 1:
+            return f"the noise is at least {self.too_small:.3g} times too small"
+        return f"it shows in the {'size of the deviations' if self.by == SCALE else 'mean'} of the outputs"
+
+    def _not_finite(self) -> str:
+        (ins, outs), (here, there) = self.not_finite, self.runs
+        return (
+            f"outputs are not finite in {ins:,} of the {here:,} runs with the unit and in {outs:,} of the {there:,} "
+            "without it"
+        )
+
+    def _unseen(self) -> str:
+        """Return how much too small the noise could be, and what would show more."""
+        assert self.seen is not None
+        assert self.by_runs is not None
+        most = max(FACTORS)
+        what = f"noise {most:g} times" if self.seen > most else f"noise less than {self.seen:g} times"
+        if self.gaussian is None and self.if_gaussian is not None and self.if_gaussian <= PASSING:
+            remedy = f"If {NOISE}, give --gaussian: then {self.if_gaussian:g} times too small would have been."
+        elif self.by_runs > PASSING:
+            remedy = "Give more runs, or claim the epsilon of a larger delta."
+        else:
+            remedy = (
+                "The unit shows less than the claim allows: make it stronger (docs/audit-your-program.md), give more "
+                "runs, or look for noise that is larger than needed."
+            )
+        return f"{what} too small for it would not have been seen. {remedy}"
+
+
+def _exceeds(found: Mapping[str, float], epsilon: float, gaussian: bool | None) -> bool:
+    """Return whether a bound exceeds an epsilon; that for Gaussian noise counts where the noise is declared so."""
+    return found[GAME] > epsilon or bool(gaussian and found[GAUSSIAN] > epsilon)
 
 
 def audit_outputs(
@@ -105,7 +176,7 @@ def audit_outputs(
     epsilon: float,
     delta: float,
     confidence: float = 0.999,
-    gaussian: bool = False,
+    gaussian: bool | None = None,
 ) -> OutputsAudit:
     """Return lower bounds on the epsilon of a program from its outputs.
 
@@ -117,59 +188,77 @@ def audit_outputs(
         delta: of the claim.
         confidence: joint confidence level: a true claim is refuted with probability at most 1 - confidence.
         gaussian: whether all noise is Gaussian and nothing is sampled, which is a claim, too, and makes a further bound
-            possible.
+            count. None: nobody says, and nothing passes that this bound would refute.
 
     Raises:
         InputError: for values out of range, and outputs that cannot be used, naming the file.
     """
     check(epsilon, delta, rounds=1, runs=FEWEST_RUNS, canaries=0, confidence=confidence, seed=0)
-    ins, outs = _worlds(with_unit, without)
-    significance = (1 - confidence) / (2 if gaussian else 1)
+    ins, outs, lacking = _worlds(with_unit, without)
+    significance = (1 - confidence) / 2  # of each of the two bounds
+    runs = len(ins[0]), len(outs[0])
 
-    def counted(tests: list[Test]) -> float:
-        return bounds.counted(tests, {delta: 0.0}, significance)[1]
-
-    def proven(tests: dict[str, list[Test]]) -> dict[str, float]:
+    def proven(tests: Sequence[Test]) -> dict[str, float]:
         # One bound, of the test that looks best on the pilot runs: taking the better of two bounds would be another.
-        every = [test for kind in tests.values() for test in kind]
-        results = {"game": counted(every)}
-        if gaussian:
-            results["Gaussian"] = bounds.gaussian(every, delta, significance)
+        results = {GAME: bounds.counted(tests, {delta: 0.0}, significance)[1]}
+        if gaussian is not False:
+            results[GAUSSIAN] = bounds.gaussian(tests, delta, significance)
         return results
 
-    tests = _tests(ins, outs)
+    def least(declared: bool | None, made: Callable[[float], Sequence[Test]]) -> float:
+        place = bisect_left(FACTORS, True, key=lambda factor: _exceeds(proven(made(factor)), epsilon, declared))
+        return (*FACTORS, math.inf)[place]
+
+    def as_claimed(factor: float) -> list[Test]:
+        return [_apart(factor / float(dp.get_sigma_gaussian(min(epsilon, BEYOND), delta)), runs)]
+
+    def in_outputs(factor: float) -> list[Test]:
+        return _tests(_with_noise(ins, 1 / factor), _with_noise(outs, 1 / factor), lacking)
+
+    tests = _tests(ins, outs, lacking)
+    kinds = {kind: [test for test in tests if test.kind == kind] for kind in (FINITE, SHIFT, SCALE)}
     found = proven(tests)
-    by = max((kind for kind in tests if tests[kind]), key=lambda kind: (counted(tests[kind]), kind))
-    refuted = max(found.values()) > epsilon
-
-    def would_refute(factor: float) -> bool:
-        return max(proven(_tests(_with_noise(ins, factor), _with_noise(outs, factor))).values()) > epsilon
-
-    too_small, seen = None, None
-    if refuted and by == SHIFT:
-        too_small = next((factor for factor in sorted(FACTORS, reverse=True) if would_refute(factor)), 1.0)
-    elif not refuted:
-        seen = next((factor for factor in FACTORS if would_refute(1 / factor)), math.inf)
+    by = max((kind for kind in kinds if kinds[kind]), key=lambda kind: tuple(proven(kinds[kind]).values()))
+    too_small = by_runs = seen = if_gaussian = None
+    if not _exceeds(found, epsilon, gaussian is not False):
+        by_runs = least(gaussian, as_claimed)
+        seen = max(by_runs, least(gaussian, in_outputs))
+        if gaussian is None:
+            if_gaussian = max(least(True, as_claimed), least(True, in_outputs))
+    elif by == SHIFT:
+        counts = gaussian if _exceeds(found, epsilon, gaussian) else True
+        larger = (factor for factor in reversed(FACTORS) if _exceeds(proven(in_outputs(1 / factor)), epsilon, counts))
+        too_small = next(larger, 1.0)
     return OutputsAudit(
         epsilon,
         delta,
         found,
-        runs=min(len(ins[0]), len(outs[0])),
+        runs=runs,
         rounds=len(ins),
         numbers=sum(part.shape[1] for part in ins),
         confidence=confidence,
+        gaussian=gaussian,
         by=by,
         too_small=too_small,
+        by_runs=by_runs,
         seen=seen,
+        if_gaussian=if_gaussian,
         bare=sum(map(_bare, ins, outs)),
+        still=not any(np.ptp(part, axis=0).any() for part in (*ins, *outs)),
+        not_finite=(int(lacking[0].any(1).sum()), int(lacking[1].any(1).sum())),
     )
 
 
 # ---- Reading ----
 
 
-def _worlds(with_unit: Sequence[Path | np.ndarray], without: Sequence[Path | np.ndarray]) -> tuple[World, World]:
-    """Return the outputs of both worlds, after all checks."""
+def _worlds(
+    with_unit: Sequence[Path | np.ndarray], without: Sequence[Path | np.ndarray]
+) -> tuple[World, World, tuple[np.ndarray, np.ndarray]]:
+    """Return the outputs of both worlds, after all checks, and how many numbers are not finite, [run, round] in each.
+
+    Those are replaced, so that all that is returned can be computed with.
+    """
     if not with_unit or len(with_unit) != len(without):
         raise InputError(
             f"{len(with_unit)} files have the outputs with the unit and {len(without)} those without it: give the same "
@@ -198,12 +287,34 @@ def _worlds(with_unit: Sequence[Path | np.ndarray], without: Sequence[Path | np.
             )
         if not here.shape[1]:
             raise InputError(f"{_named(sources[0])} has no numbers in a run: give what the program made public")
+    lacking = [np.stack([(~np.isfinite(part)).sum(1) for part in world], axis=1) for world in worlds]
+    ins, outs = zip(*map(_computable, *worlds), strict=True)
+    for sources, here, there in zip(zip(with_unit, without, strict=True), ins, outs, strict=True):
         if np.array_equal(here, there) and np.ptp(here, axis=0).any():
             raise InputError(
                 f"{_named(sources[0])} and {_named(sources[1])} are the same, so that both worlds have the same noise: "
                 "seed each of them once, differently"
             )
-    return worlds
+    return list(ins), list(outs), (lacking[0], lacking[1])
+
+
+def _computable(ins: np.ndarray, outs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return outputs [run, number] of which every square is finite, and so are all numbers.
+
+    What is done is the same for every run, so a true claim on the outputs is true of these. Infinite numbers become the
+    largest and smallest of the pilot runs, those that are none their mean.
+    """
+    peak = np.ma.masked_invalid(np.abs(np.concatenate([ins, outs]))).max(0).filled(0.0)
+    power = np.frexp(peak)[1]
+    power = np.where(np.abs(power) > EXTREME, -power, 0)
+    ins, outs = np.ldexp(ins, power), np.ldexp(outs, power)
+    pilot = np.ma.masked_invalid(np.concatenate([part[: int(len(part) * PILOT)] for part in (ins, outs)]))
+    least, mean, most = pilot.min(0).filled(-1.0), pilot.mean(0).filled(0.0), pilot.max(0).filled(1.0)
+
+    def replaced(part: np.ndarray) -> np.ndarray:
+        return np.where(np.isnan(part), mean, np.where(np.isinf(part), np.where(part > 0, most, least), part))
+
+    return replaced(ins), replaced(outs)
 
 
 def _named(source: Path | np.ndarray) -> str:
@@ -221,23 +332,26 @@ def _read(source: Path | np.ndarray) -> np.ndarray:
             raise InputError(f"{whose} has {array.dtype} of shape {array.shape}: give numbers, one row for each run")
         if not len(array):
             raise InputError(f"{whose} is empty: give a row for each run, at least {FEWEST_RUNS} in each world")
-        if not np.isfinite(array).all():
-            raise InputError(
-                f"{whose} has numbers that are not finite: mend the program and run all again, since to leave out such "
-                "runs would choose among runs by what they put out"
-            )
     sizes = {len(array) for array in arrays.values()}
     if len(sizes) > 1 or not arrays:
         raise InputError(
             f"{_named(source)} has arrays with {sorted(sizes)} rows: give one row for each run in all of them"
         )
-    return np.concatenate([array.reshape(len(array), -1).astype(np.float64) for array in arrays.values()], axis=1)
+    with np.errstate(over="ignore"):  # of longer floating-point numbers, which become infinite
+        return np.concatenate([array.reshape(len(array), -1).astype(np.float64) for array in arrays.values()], axis=1)
 
 
 def _arrays(source: Path | np.ndarray) -> dict[str, np.ndarray]:
     if not isinstance(source, Path):
-        return {"": np.asarray(source)}
+        try:
+            return {"": np.asarray(source)}
+        except ValueError:  # of nested lists
+            raise InputError(f"{_named(source)} has rows of different lengths: give one row for each run") from None
     remedy = "give a file that numpy.save or numpy.savez wrote"
+    if not source.exists():
+        raise InputError(f"{source} does not exist: {remedy}")
+    if not source.is_file():  # to read a pipe would wait for ever
+        raise InputError(f"{source} is no file: {remedy}")
     try:
         with source.open("rb") as file:
             start = file.read(max(map(len, STARTS)))
@@ -247,31 +361,53 @@ def _arrays(source: Path | np.ndarray) -> dict[str, np.ndarray]:
         if isinstance(loaded, np.ndarray):
             return {"": loaded}
         with loaded:
-            return {name: loaded[name] for name in sorted(loaded.files)}
-    except FileNotFoundError:
-        raise InputError(f"{source} does not exist: {remedy}") from None
-    except InputError:  # which is a ValueError
+            arrays = {name: loaded[name] for name in sorted(loaded.files)}
+    except InputError:
         raise
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(
-            f"{source} cannot be read ({str(error).splitlines()[0] if str(error) else type(error).__name__}): {remedy}"
-        ) from None
+    except Exception as error:  # a damaged, encrypted or foreign archive raises a dozen kinds
+        raise InputError(f"{source} cannot be read ({cut(in_one_line(error))}): {remedy}") from None
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):
+            raise InputError(f"{source} has {shown(name)}, which is no array: {remedy}")
+    return arrays
 
 
 # ---- Scores ----
 
 
-def _tests(ins: World, outs: World) -> dict[str, list[Test]]:
-    """Return the tests of each kind. What they need to know of the outputs comes from the pilot runs."""
+def _tests(ins: World, outs: World, lacking: tuple[np.ndarray, np.ndarray]) -> list[Test]:
+    """Return tests of each kind. What they need to know of the outputs comes from the pilot runs.
+
+    Args:
+        lacking: how many numbers are not finite, [run, round] in each world.
+    """
     first = [int(len(world[0]) * PILOT) for world in (ins, outs)]
     pilots = [part[: first[0]] for part in ins], [part[: first[1]] for part in outs]
-    scores = {SHIFT: _shifts(*pilots), SCALE: scales(*pilots)}
 
-    def test(score: Callable[[World], np.ndarray]) -> Test:
-        (of_ins, of_outs) = score(ins), score(outs)
-        return Test((of_ins[: first[0]], of_outs[: first[1]]), (of_ins[first[0] :], of_outs[first[1] :]))
+    def test(kind: str, of_ins: np.ndarray, of_outs: np.ndarray) -> Test:
+        return Test((of_ins[: first[0]], of_outs[: first[1]]), (of_ins[first[0] :], of_outs[first[1] :]), kind)
 
-    return {kind: [test(score) for score in several] for kind, several in scores.items()}
+    scores = [(SHIFT, score) for score in _shifts(*pilots)] + [(SCALE, score) for score in scales(*pilots)]
+    found = [test(kind, score(ins), score(outs)) for kind, score in scores]
+    counts = [np.column_stack([part, part.sum(1)]) for part in lacking] if any(map(np.any, lacking)) else []
+    for here, there in zip(*(part.T for part in counts), strict=True):
+        found += [test(FINITE, sign * here, sign * there) for sign in (1.0, -1.0)]
+    return found
+
+
+def _apart(apart: float, runs: tuple[int, int]) -> Test:
+    """Return a test whose scores are as evenly spread as can be over two Gaussians of variance 1 that are so far apart.
+
+    Args:
+        runs: (with the unit, without it).
+    """
+    pilot = [int(number * PILOT) for number in runs]
+
+    def scores(*numbers: int) -> tuple[np.ndarray, np.ndarray]:
+        here, there = (stats.norm.ppf((np.arange(number) + 0.5) / number) for number in numbers)
+        return apart + here, there
+
+    return Test(scores(*pilot), scores(runs[0] - pilot[0], runs[1] - pilot[1]))
 
 
 def _shifts(ins: World, outs: World) -> list[Callable[[World], np.ndarray]]:

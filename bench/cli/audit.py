@@ -3,7 +3,7 @@
 python -m bench audit ppsgd
 python -m bench audit my_method.py:my_method --set batch_size=4 --epsilon 2
 python -m bench audit all
-python -m bench audit --outputs with.npz without.npz --epsilon 2 --delta 1e-5
+python -m bench audit --outputs with.npz without.npz --epsilon 2 --delta 1e-5 --gaussian
 """
 
 from pathlib import Path
@@ -30,8 +30,11 @@ def audit(
         bool, typer.Option("--outputs", help="Audit the outputs of any program: npy or npz, one row for each run.")
     ] = False,
     gaussian: Annotated[
-        bool, typer.Option("--gaussian", help="With --outputs: all noise is Gaussian, and nothing is sampled.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            help="With --outputs: whether all noise is Gaussian, and nothing is sampled; without it nothing is assumed."
+        ),
+    ] = None,
     epsilon: Annotated[
         float | None,
         typer.Option(
@@ -106,8 +109,10 @@ def audit(
             missing = "--epsilon" if epsilon is None else "--delta"
             raise InputError(f"--outputs needs {missing}: give the claim that is to be judged, epsilon and delta")
         return _outputs(targets or [], epsilon, delta, confidence, gaussian)
-    if gaussian:
-        raise InputError("--gaussian is for --outputs, since a method says what its noise is: leave it out")
+    if gaussian is not None:
+        raise InputError(
+            f"--{'no-' * (not gaussian)}gaussian is for --outputs, since a method says what its noise is: leave it out"
+        )
     if not targets:
         raise InputError("audit needs a method: name one, give FILE.py:NAME, or `all`")
     if len(targets) > 1:
@@ -133,7 +138,7 @@ def audit(
         raise typer.Exit(1)
 
 
-def _outputs(files: list[str], epsilon: float, delta: float, confidence: float, gaussian: bool) -> None:
+def _outputs(files: list[str], epsilon: float, delta: float, confidence: float, gaussian: bool | None) -> None:
     """Audit the outputs in files, half of them with the unit; exit status 1 where the claim is refuted."""
     from bench.audit.outputs import audit_outputs
 
