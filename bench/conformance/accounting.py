@@ -35,7 +35,7 @@ def release(case: Case, reading: Reading, sigma: float) -> events.Release:
 
 def epsilon(case: Case, reading: Reading, sigma: float) -> float:
     """Return the epsilon of a case with this noise multiplier, by the suite; NaN where it is not computed."""
-    return max(0.0, accounting.epsilon(release(case, reading, sigma), case.rounds))
+    return max(accounting.epsilon(release(case, reading, sigma), case.rounds), 0.0)  # in this order NaN stays NaN
 
 
 def value(case: Case, reading: Reading) -> float:

@@ -4,6 +4,7 @@ import functools
 import json
 import math
 import re
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 
 from bench.conformance import ACCOUNTING, FOLDER, GOLDEN_RUNS, VERSION
 from bench.conformance.runs import QUANTITIES
-from bench.errors import MOST_SHOWN, InputError, remedy_of, shown, unknown_name
+from bench.errors import MOST_SHOWN, InputError, cut, remedy_of, shown, unknown_name
 
 TEMPLATE = "python -m bench conformance > answers.json"
 LARGEST = 50_000_000  # bytes of a file of answers; that of all numbers has some ten thousand
@@ -106,7 +107,9 @@ def _parsed(path: Path) -> Any:
         raise InputError(f"{path} has {word}, which is no JSON and no answer: give a finite number, or null")
 
     try:
-        if path.stat().st_size > LARGEST:
+        if not stat.S_ISREG((found := path.stat()).st_mode):  # to read a pipe would wait for ever
+            raise InputError(f"{path} is no file: make one with {TEMPLATE}")
+        if found.st_size > LARGEST:
             raise InputError(f"{path} is too large for a file of answers: give one as {TEMPLATE} makes it")
         return json.loads(
             path.read_bytes().decode("utf-8-sig"), object_pairs_hook=distinct, parse_constant=infinite, parse_int=float
@@ -114,13 +117,17 @@ def _parsed(path: Path) -> Any:
     except FileNotFoundError:
         raise InputError(f"{path} does not exist: make it with {TEMPLATE}") from None
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): {remedy_of(error)}") from None
+        raise InputError(f"{cut(str(path))} cannot be read ({error.strerror}): {remedy_of(error)}") from None
     except UnicodeDecodeError:
         raise InputError(f"{path} is not in UTF-8: convert it") from None
     except json.JSONDecodeError as error:
         raise InputError(
             f"{path} is no valid JSON, line {error.lineno}, column {error.colno} ({error.msg}): correct it"
         ) from None
+    except InputError:
+        raise
+    except ValueError as error:  # of a path with a NUL
+        raise InputError(f"{cut(str(path))!r} cannot be read ({error}): give the path of a file") from None
 
 
 def _check_version(path: Path, version: Any) -> None:

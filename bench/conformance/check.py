@@ -1,5 +1,6 @@
 """Comparison of answers with the set: where they differ, by how much, and which known mistakes would give them."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -25,6 +26,8 @@ class Difference:
         number: of the set.
         mistakes: those that would give the answer, or an empty list.
         searched: whether they were looked for.
+        floor: id and number of the least epsilon, or noise, that is proven for this sampler and relation; None in a
+            golden run.
     """
 
     name: str
@@ -32,6 +35,15 @@ class Difference:
     number: Number
     mistakes: list[str] = field(default_factory=list)
     searched: bool = True
+    floor: tuple[str, Number] | None = None
+
+    @property
+    def unsafe(self) -> bool:
+        """Whether the answer promises more privacy than is proven, or is of a golden run, where every number counts."""
+        if self.floor is None:
+            return True
+        _, least = self.floor
+        return bool(self.given < least.value - least.tolerance)
 
 
 @dataclass
@@ -55,7 +67,7 @@ def check(answers: Mapping[str, np.ndarray]) -> Checked:
     """Compare answers, by id, with the set."""
     known = numbers()
     different = [
-        Difference(name, answers[name], number)
+        Difference(name, answers[name], number, floor=_floor(name, known))
         for name, number in known.items()
         if name in answers and not agrees(answers[name], number)
     ]
@@ -64,42 +76,51 @@ def check(answers: Mapping[str, np.ndarray]) -> Checked:
     return Checked(len(answers), len(known), different, {name: note for name, note in notes.items() if note})
 
 
+def _floor(name: str, known: Mapping[str, Number]) -> tuple[str, Number] | None:
+    """Return the least number of accounting that has the case, sampler and relation of this one."""
+    case, *reading = name.split(".")
+    if case in {run.name for run in RUNS}:
+        return None
+    beside = [f"{case}.{other.name}" for other in READINGS if [other.sampler, other.relation] == reading[:2]]
+    return min(((other, known[other]) for other in beside if other in known), key=lambda each: float(each[1].value))
+
+
 def agrees(given: np.ndarray, number: Number) -> bool:
     """Return whether every part of an answer is within the tolerance."""
     return bool(np.all(np.abs(given - number.value) <= number.tolerance))
 
 
 def _explain_accounting(different: list[Difference]) -> None:
-    """Look for the mistakes behind answers on accounting; one that explained an earlier answer is tried alone first."""
+    """Look for the mistakes behind answers on accounting; one that explained an earlier answer is tried alone first.
+
+    Of several explanations of an answer those are kept that explain most answers: the others do so by chance.
+    """
     by_id = {f"{case.name}.{reading.name}": (case, reading) for case in CASES for reading in READINGS}
+    mine = [difference for difference in different if difference.name in by_id]
     held: dict[str, None] = {}
+    said: list[dict[str, str]] = []
     searches = 0
-    for difference in different:
-        if difference.name not in by_id:
-            continue
+    for difference in mine:
         case, reading = by_id[difference.name]
-        difference.mistakes = _found(case, reading, float(difference.given), held)
-        if difference.mistakes:
-            continue
-        searches += 1
-        difference.searched = searches <= MOST_SEARCHES
-        if difference.searched:
-            difference.mistakes = _found(case, reading, float(difference.given), None, held)
+        found = _found(case, reading, float(difference.given), held)
+        if not found:
+            searches += 1
+            difference.searched = searches <= MOST_SEARCHES
+            if difference.searched:
+                found = _found(case, reading, float(difference.given), None)
+                held |= dict.fromkeys(found)
+        said.append(found)
+    counts = Counter(text for found in said for text in found)
+    for difference, found in zip(mine, said, strict=True):
+        most = max((counts[text] for text in found), default=0)
+        difference.mistakes = [one for text, one in found.items() if counts[text] == most][:MOST_EXPLANATIONS]
 
 
-def _found(
-    case: Case, reading: Reading, answer: float, only: Mapping[str, None] | None, held: dict[str, None] | None = None
-) -> list[str]:
-    """Return the mistakes that give an answer; of those called as in `only`, unless None. New ones go into `held`."""
-    out = []
-    for text, spent in mistakes(case, reading):
-        if only is None or text in only:
-            said = explained(case, reading, answer, text, spent)
-            if said is not None:
-                out.append(said)
-                if held is not None:
-                    held[text] = None
-    return out[:MOST_EXPLANATIONS]
+def _found(case: Case, reading: Reading, answer: float, only: Mapping[str, None] | None) -> dict[str, str]:
+    """Return the mistakes that give an answer, and what is said of them; of those called as in `only`, unless None."""
+    tried = ((text, spent) for text, spent in mistakes(case, reading) if only is None or text in only)
+    found = ((text, explained(case, reading, answer, text, spent)) for text, spent in tried)
+    return {text: said for text, said in found if said is not None}
 
 
 def _explain_run(run: Run, answers: Mapping[str, np.ndarray], different: list[Difference]) -> list[str]:
@@ -139,12 +160,17 @@ def text_of(checked: Checked) -> str:
     """Return the outcome in words, one paragraph for each answer that differs and for each golden run."""
     count = len(checked.differences)
     agree = checked.given - count
-    lines = [f"{checked.given} of {checked.asked} numbers are answered: {agree} agree, {count} differ."]
-    run_names = {run.name for run in RUNS}
+    unsafe = sum(each.unsafe for each in checked.differences if each.floor is not None)
+    golden = sum(each.floor is None for each in checked.differences)
+    sorts = {"unsafe": unsafe, "safe": count - unsafe - golden, "of golden runs": golden}
+    of = ", ".join(f"{number} {what}" for what, number in sorts.items() if number)
+    lines = [
+        f"{checked.given} of {checked.asked} numbers are answered: {agree} agree, {count} differ"
+        f"{f' ({of})' if of else ''}."
+    ]
     for difference in checked.differences:
-        run = difference.name.partition(".")[0]
-        lines.append(f"{difference.name}: {_amount(difference)}")
-        if run in run_names:
+        lines.append(f"{difference.name}: {_amount(difference)}{_meaning(difference)}")
+        if difference.floor is None:
             continue
         lines += [f"    explained by: {text}" for text in difference.mistakes]
         if not difference.mistakes:
@@ -166,5 +192,17 @@ def _amount(difference: Difference) -> str:
     right, answer = float(value[at]), float(given[at])
     amount = f"{answer:.6g}{place}, should be {right:.6g} within {difference.number.tolerance:.2g}"
     by = answer - right
-    share = f" ({by / abs(right):+.1%})" if right else ""
+    share = f" ({by / abs(right):+.1%})" if abs(by) < 1000 * abs(right) else ""
     return f"{amount}; it is too {'large' if by > 0 else 'small'} by {abs(by):.3g}{share}"
+
+
+def _meaning(difference: Difference) -> str:
+    """Say what a number of accounting that differs means for privacy."""
+    if difference.floor is None:
+        return ""
+    if difference.unsafe:
+        return ", which is unsafe"
+    name, least = difference.floor
+    if difference.given > difference.number.value:
+        return ", which is safe, and loose"
+    return f", but not below {name}, {float(least.value):.6g}, and so safe"

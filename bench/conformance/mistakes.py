@@ -10,10 +10,13 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+import dp_accounting as dp
 import numpy as np
+from dp_accounting.pld import PLDAccountant
+from dp_accounting.rdp import RdpAccountant
 
 from bench.conformance.accounting import epsilon, release
-from bench.conformance.cases import READINGS, Case, Reading
+from bench.conformance.cases import MOST, READINGS, Case, Reading
 from bench.privacy import accounting
 from bench.privacy.accounting.atoms import atoms_of
 from bench.privacy.accounting.search import central_limit
@@ -25,6 +28,14 @@ STEEP = 8.0  # the most by which log epsilon changes with log noise; for a first
 USABLE = (1e-6, 1e7)  # noise multipliers that accountants can compute with
 MOST_ROUNDS = 10_000_000
 LONG = 200_000  # rounds from which a privacy loss distribution takes seconds
+ROUNDS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 2, 4, 8, 16)  # times the rounds: batches that are made of micro-batches
+# Of other accountants, by default: what Opacus 1.6 adds to prv, where its search for noise ends, and the orders of
+# dp_accounting 0.6 that Opacus has not.
+EPS_ERROR, EPSILON_TOLERANCE, HIGH_ORDERS = 0.01, 0.01, (128, 256, 512, 1024)
+RELATIONS = {
+    "add_or_remove": dp.NeighboringRelation.ADD_OR_REMOVE_ONE,
+    "replace_one": dp.NeighboringRelation.REPLACE_ONE,
+}
 
 
 def mistakes(case: Case, reading: Reading) -> Iterator[tuple[str, Spent]]:
@@ -38,6 +49,7 @@ def mistakes(case: Case, reading: Reading) -> Iterator[tuple[str, Spent]]:
         for text, spent in (*_of_case(case, known), *_of_noise(case, known)):
             yield text + how, spent
     yield from _of_formula(case, reading)
+    yield from _of_errors(case, reading)
 
 
 def explained(case: Case, reading: Reading, answer: float, text: str, spent: Spent) -> str | None:
@@ -45,7 +57,7 @@ def explained(case: Case, reading: Reading, answer: float, text: str, spent: Spe
     if case.epsilon is None:
         found = spent(float(case.noise_multiplier or 0.0))
         return f"{text} (gives {found:.4g})" if abs(found - answer) <= max(NEAR * abs(answer), SMALLEST) else None
-    if answer <= 0:
+    if not USABLE[0] <= answer <= USABLE[1]:
         return None
     first = spent(answer)
     if not first > 0 or not abs(math.log(first / case.epsilon)) <= STEEP * NEAR:
@@ -93,6 +105,13 @@ def _of_case(case: Case, reading: Reading) -> Iterator[tuple[str, Spent]]:
     more = round(case.rounds / case.rate)
     if case.rounds < more <= (LONG if reading.accountant == "pld" else MOST_ROUNDS):
         yield "the number of rounds is taken for a number of epochs", changed(rounds=more)
+    for factor in ROUNDS:
+        rounds = round(case.rounds * factor)
+        if 1 < rounds <= (LONG if reading.accountant == "pld" else MOST_ROUNDS):
+            yield (
+                f"the number of rounds is {factor:g} times that of the case, as where micro-batches are counted",
+                changed(rounds=rounds),
+            )
     if case.rounds > 1:
         yield "only one round is counted", changed(rounds=1)
     yield "1 - delta is taken for delta", changed(delta=1 - case.delta)
@@ -172,3 +191,48 @@ def _of_formula(case: Case, reading: Reading) -> Iterator[tuple[str, Spent]]:
         "the classical formula sqrt(2 log(1.25 / delta)) / sigma, times rounds",
         lambda sigma: case.rounds * classical(sigma),
     )
+
+
+def _of_errors(case: Case, reading: Reading) -> Iterator[tuple[str, Spent]]:
+    """Yield what is no mistake: other accountants' answers, which differ by error terms of their own and are valid."""
+    right = _by(case, reading)
+
+    def searched(spent: Spent) -> Spent:
+        """Return the target for all that a search which ends a little below the target may return."""
+
+        def within(sigma: float) -> float:
+            found = spent(sigma)
+            target = case.epsilon or math.nan
+            return target if target - EPSILON_TOLERANCE <= found <= target else found
+
+        return within
+
+    def composed(accountant: Callable[[], dp.PrivacyAccountant], sigma: float) -> float:
+        if not right(sigma) <= MOST:  # with so little noise others run out of memory, or divide by 0
+            return math.nan
+        event = release(case, reading, sigma).event(case.rounds)
+        return float(accountant().compose(event).get_epsilon(case.delta))
+
+    relation = RELATIONS[reading.relation]
+    if reading.accountant == "pld":
+        yield (
+            f"Opacus' prv accountant, which adds its eps_error of {EPS_ERROR:g}; valid",
+            searched(lambda sigma: right(sigma) + EPS_ERROR),
+        )
+        yield (
+            "dp_accounting's PLD accountant, which rounds privacy losses up to multiples of 1e-4; valid",
+            lambda sigma: composed(lambda: PLDAccountant(relation), sigma),
+        )
+    if reading.accountant == "rdp":
+        # Its series at fractional orders of Poisson samples are not those of the suite, and are of no use here.
+        orders = None if reading.sampler == "fixed_size" else HIGH_ORDERS
+        least = math.inf if orders is None else 0.0
+        yield (
+            f"dp_accounting's Renyi DP accountant, with orders up to {max(HIGH_ORDERS)}; valid",
+            lambda sigma: min(right(sigma) + least, composed(lambda: RdpAccountant(orders, relation), sigma)),
+        )
+    if case.epsilon is not None:
+        yield (
+            f"a search that ends at an epsilon at most {EPSILON_TOLERANCE:g} below the target, as Opacus' does; valid",
+            searched(right),
+        )

@@ -1,12 +1,14 @@
 """Known mistakes of accounting: a program that makes one, by the second implementation, is told which it made."""
 
 import dataclasses
+import json
 import math
 
 import numpy as np
 import pytest
 
-from bench.conformance.accounting import second_epsilon
+from bench import __main__ as command
+from bench.conformance.accounting import epsilon, second_epsilon
 from bench.conformance.answers import numbers
 from bench.conformance.cases import CASES, READINGS
 from bench.conformance.check import MOST_SEARCHES, check, text_of
@@ -59,6 +61,7 @@ EPSILONS = [
         marks=pytest.mark.slow,
     ),
     ("small_federation", RDP, lambda: spent("small_federation", RDP, rounds=1000), "taken for a number of epochs"),
+    ("half_of_the_units", ADDED, lambda: spent("half_of_the_units", ADDED, rounds=100), "rounds is 2 times that of"),
     ("small_federation", ADDED, lambda: spent("small_federation", ADDED, rounds=1), "only one round is counted"),
     ("small_federation", PLD, lambda: spent("small_federation", PLD, batch=20), "rate is 2 times batch / units"),
     ("small_federation", RDP, lambda: spent("small_federation", RDP, batch=1), "rate is 0.1 times batch / units"),
@@ -106,6 +109,68 @@ NOISES = [
 ]
 
 
+# What Opacus 1.6 (prv, and get_noise_multiplier with it) and dp_accounting 0.6 return by default.
+VALID = [
+    ("mnist_15_epochs", PLD, 0.8746071229042639, "Opacus' prv accountant, which adds its eps_error of 0.01; valid"),
+    pytest.param("many_users", PLD, 0.033240221134051985, "Opacus' prv accountant", marks=pytest.mark.slow),
+    ("much_noise", PLD, 0.09026862935961004, "Opacus' prv accountant"),
+    ("strict", PLD, 3.359375, "Opacus' prv accountant"),
+    ("hospitals_1", PLD, 4.296875, "Opacus' prv accountant"),
+    ("strict", RDP, 3.64, "a search that ends at an epsilon at most 0.01 below the target"),
+    pytest.param("many_users", PLD, 0.025679814569447457, "dp_accounting's PLD accountant", marks=pytest.mark.slow),
+    ("half_of_the_units", FIXED, 16.722279276356936, "dp_accounting's Renyi DP accountant"),
+    ("much_noise", RDP, 0.09300592560162627, "dp_accounting's Renyi DP accountant, with orders up to 1024; valid"),
+]
+
+
+@pytest.mark.parametrize(("case", "reading", "answer", "said"), VALID)
+def test_the_error_terms_of_other_accountants_are_known_and_safe(case, reading, answer, said):
+    checked = check({f"{case}.{reading}": np.asarray(answer)})
+    (found,) = checked.differences
+    assert not found.unsafe
+    assert any(said in text for text in found.mistakes), found.mistakes
+    assert "0 agree, 1 differ (1 safe)" in text_of(checked)
+
+
+@pytest.mark.parametrize(
+    ("name", "factor", "status", "said"),
+    [
+        (f"one_release.{ADDED}", 0.9, 1, "(-10.0%), which is unsafe"),
+        (f"one_release.{ADDED}", 1.1, 0, "(+10.0%), which is safe, and loose"),
+        (f"cifar_8.{PLD}", 0.9, 1, "(-10.0%), which is unsafe"),
+        (f"cifar_8.{PLD}", 1.1, 0, "(+10.0%), which is safe, and loose"),
+        (f"half_of_the_units.{RDP}", 0.95, 0, f"but not below half_of_the_units.{PLD}, 3.04136, and so safe"),
+        (f"half_of_the_units.{RDP}", 0.85, 1, "(-15.0%), which is unsafe"),
+        ("logistic_dp_sgd.round_1.mean.bias", 1.1, 1, "0 agree, 1 differ (1 of golden runs)"),
+    ],
+)
+def test_the_status_tells_what_is_too_small_from_what_is_loose(
+    name, factor, status, said, tmp_path, monkeypatch, capsys
+):
+    file = tmp_path / "answers.json"
+    file.write_text(json.dumps({"version": 1, "answers": {name: float(numbers()[name].value) * factor}}))
+    monkeypatch.setattr("sys.argv", ["bench", "conformance", str(file)])
+    assert command.main() == status
+    assert said in capsys.readouterr().out
+
+
+def test_a_mistake_in_every_answer_is_not_taken_for_others_that_explain_some_of_them_by_chance():
+    """A quarter of the rounds: the root of sigma by another accountant and half of the rate fit one number each."""
+    cases = [case for case in CASES if case.noise_multiplier is not None and case.rounds > 4]
+    answers = {f"{case.name}.{RDP}": spent(case.name, RDP, rounds=case.rounds // 4) for case in cases}
+    checked = check({name: np.asarray(answer) for name, answer in answers.items()})
+    assert len(checked.differences) == len(answers) > 10
+    for one in checked.differences:
+        assert len(one.mistakes) == 1
+        assert "the number of rounds is 0.25 times that of the case" in one.mistakes[0]
+
+
+@pytest.mark.parametrize("answer", [1e200, 1e-200])
+def test_an_answer_of_any_size_is_compared(answer):
+    for name in [name for name in numbers() if name.startswith(("cifar_8.", "one_release."))]:
+        assert len(text_of(check({name: np.asarray(answer)}))) < 500
+
+
 @pytest.mark.parametrize(("case", "reading", "answer", "said"), EPSILONS + NOISES)
 def test_a_planted_mistake_is_named(case, reading, answer, said):
     name = f"{case}.{reading}"
@@ -117,6 +182,11 @@ def test_a_planted_mistake_is_named(case, reading, answer, said):
         assert "no known mistake gives it" in text_of(checked)
     else:
         assert any(said in text for text in found.mistakes), found.mistakes
+
+
+def test_an_epsilon_that_is_not_computed_is_not_taken_for_0():
+    """By pld with hardly any noise; it was 0, which is the best epsilon of all."""
+    assert math.isnan(epsilon(CASE["cifar_8"], READING[PLD], 5e-4))
 
 
 def test_correct_numbers_of_the_second_implementation_agree():
@@ -167,6 +237,6 @@ def test_every_mistake_can_be_computed_in_every_case(case):
         for text, found in mistakes(case, reading):
             texts.append(text)
             for noise in (sigma, 1e-9, 1e9):
-                epsilon = found(noise)
-                assert epsilon >= 0 or math.isnan(epsilon), text
+                spent_there = found(noise)
+                assert spent_there >= 0 or math.isnan(spent_there), text
         assert len(set(texts)) == len(texts) > 10
