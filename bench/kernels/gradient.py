@@ -25,7 +25,7 @@ def clip_factor(norm: Float[Array, "*norm"], clip_norm: float | Float[Array, ""]
     The factor min(1, C / norm) is computed as 1 / max(1, norm / C), which is finite at norm 0, and 1 for C = inf. It is
     0 where the norm is not finite, since a sum that is not finite would tell who sent such a vector.
     """
-    return jnp.where(jnp.isfinite(norm), 1.0 / jnp.maximum(1.0, norm / clip_norm), 0.0)
+    return 1.0 / jnp.where(jnp.isfinite(norm), jnp.maximum(1.0, norm / clip_norm), jnp.inf)
 
 
 def scaled(vector: Float[Array, "..."], factor: Float[Array, "..."]) -> Float[Array, "..."]:

@@ -21,7 +21,8 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int
 
-from bench.kernels.gradient import clip_factor, scaled
+from bench.kernels.gradient import clip_factor
+from bench.kernels.platforms import unless
 
 # After clipping, and for norms, products are in full float32, as in `per_example`.
 _einsum = partial(jnp.einsum, precision="highest")
@@ -73,8 +74,17 @@ def clipped_sums(
     logits = jnp.einsum("jf,cf->jc", inputs, kernel) + offset[None]
     slopes = jax.nn.softmax(logits) - jax.nn.one_hot(labels, logits.shape[-1])
     norms = jnp.sqrt(_squares(model, inputs, slopes))
-    clipped = scaled(slopes, (weight * clip_factor(norms, clip_norm))[:, None])
-    return Sums(_einsum("jc,jf->cf", clipped, inputs), jnp.sum(clipped, 0)), norms, logits
+
+    def of_all(slopes, inputs, factors):
+        clipped = slopes * factors[:, None]
+        return Sums(_einsum("jc,jf->cf", clipped, inputs), jnp.sum(clipped, 0))
+
+    def of_finite(slopes, inputs, factors):
+        counts = factors[:, None] != 0
+        return of_all(jnp.where(counts, slopes, 0.0), jnp.where(counts, inputs, 0.0), factors)
+
+    factors = weight * clip_factor(norms, clip_norm)
+    return unless(~jnp.all(jnp.isfinite(norms)), of_all, of_finite, slopes, inputs, factors), norms, logits
 
 
 def gradient_of(model: Linear, sums: Sums) -> Linear:

@@ -17,7 +17,16 @@ import optax
 from jax import Array
 from jaxtyping import Float
 
-from bench.kernels.gradient import Tree, clip_factor, linear_norms, linear_sum, norms_of, of_batch, weighted_sum
+from bench.kernels.gradient import (
+    Tree,
+    clip_factor,
+    linear_norms,
+    linear_sum,
+    norms_of,
+    of_batch,
+    scaled,
+    weighted_sum,
+)
 from bench.kernels.personal import Batch, shared_scores, within
 from bench.kernels.platforms import over_clients
 
@@ -70,8 +79,12 @@ def of_linear(gram: Float[Array, "client stored stored"], w: Float[Array, "_ _"]
     inputs, targets = batch.examples
     residuals = batch.weight[..., None] * (shared_scores(inputs, w) - targets)
     norms = linear_norms(residuals, within(gram, batch))
-    residuals = jnp.where(jnp.isfinite(norms)[:, None, None], residuals, 0.0)
-    return UserGradients(_finite(norms), lambda factors: linear_sum(inputs, residuals * factors[:, None, None]))
+
+    def total(factors):
+        counted = jnp.where(jnp.isfinite(norms), factors, 0.0)
+        return linear_sum(inputs, scaled(residuals, counted[:, None, None]))
+
+    return UserGradients(_finite(norms), total)
 
 
 def _finite(norms: Float[Array, " sampled"]) -> Float[Array, " sampled"]:
