@@ -1,6 +1,5 @@
 """Comparison of answers with the set: where they differ, by how much, and which known mistakes would give them."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -91,36 +90,36 @@ def agrees(given: np.ndarray, number: Number) -> bool:
 
 
 def _explain_accounting(different: list[Difference]) -> None:
-    """Look for the mistakes behind answers on accounting; one that explained an earlier answer is tried alone first.
-
-    Of several explanations of an answer those are kept that explain most answers: the others do so by chance.
-    """
+    """Look for the mistakes behind answers on accounting; one that explained an earlier answer is tried alone first."""
     by_id = {f"{case.name}.{reading.name}": (case, reading) for case in CASES for reading in READINGS}
-    mine = [difference for difference in different if difference.name in by_id]
     held: dict[str, None] = {}
-    said: list[dict[str, str]] = []
     searches = 0
-    for difference in mine:
+    for difference in different:
+        if difference.name not in by_id:
+            continue
         case, reading = by_id[difference.name]
-        found = _found(case, reading, float(difference.given), held)
-        if not found:
-            searches += 1
-            difference.searched = searches <= MOST_SEARCHES
-            if difference.searched:
-                found = _found(case, reading, float(difference.given), None)
-                held |= dict.fromkeys(found)
-        said.append(found)
-    counts = Counter(text for found in said for text in found)
-    for difference, found in zip(mine, said, strict=True):
-        most = max((counts[text] for text in found), default=0)
-        difference.mistakes = [one for text, one in found.items() if counts[text] == most][:MOST_EXPLANATIONS]
+        difference.mistakes = _found(case, reading, float(difference.given), held)
+        if difference.mistakes:
+            continue
+        searches += 1
+        difference.searched = searches <= MOST_SEARCHES
+        if difference.searched:
+            difference.mistakes = _found(case, reading, float(difference.given), None, held)
 
 
-def _found(case: Case, reading: Reading, answer: float, only: Mapping[str, None] | None) -> dict[str, str]:
-    """Return the mistakes that give an answer, and what is said of them; of those called as in `only`, unless None."""
-    tried = ((text, spent) for text, spent in mistakes(case, reading) if only is None or text in only)
-    found = ((text, explained(case, reading, answer, text, spent)) for text, spent in tried)
-    return {text: said for text, said in found if said is not None}
+def _found(
+    case: Case, reading: Reading, answer: float, only: Mapping[str, None] | None, held: dict[str, None] | None = None
+) -> list[str]:
+    """Return the mistakes that give an answer; of those called as in `only`, unless None. New ones go into `held`."""
+    out = []
+    for text, spent in mistakes(case, reading):
+        if only is None or text in only:
+            said = explained(case, reading, answer, text, spent)
+            if said is not None:
+                out.append(said)
+                if held is not None:
+                    held[text] = None
+    return out[:MOST_EXPLANATIONS]
 
 
 def _explain_run(run: Run, answers: Mapping[str, np.ndarray], different: list[Difference]) -> list[str]:

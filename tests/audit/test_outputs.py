@@ -187,6 +187,7 @@ def test_nothing_passes_where_runs_are_not_finite(ins, outs):
     with_unit, without = sums(True), sums(False)
     with_unit[0][:ins, 1], without[0][:outs, 1] = np.nan, np.inf
     found = audit_outputs(with_unit, without, epsilon=claim(1.0), delta=DELTA, gaussian=True)
+    assert not found.passed
     if ins < RUNS:  # else infinite numbers in one world and NaN in the other
         assert not found.refuted
         assert str(found).startswith(f"inconclusive: outputs are not finite in {ins} of the 8,000 runs with the unit")

@@ -154,8 +154,8 @@ def test_the_status_tells_what_is_too_small_from_what_is_loose(
     assert said in capsys.readouterr().out
 
 
-def test_a_mistake_in_every_answer_is_not_taken_for_others_that_explain_some_of_them_by_chance():
-    """A quarter of the rounds: the root of sigma by another accountant and half of the rate fit one number each."""
+def test_a_factor_in_the_rounds_is_not_taken_for_other_mistakes():
+    """Three of these answers were, since half of the rate, another delta, or sigma^2 by pld happen to give them."""
     cases = [case for case in CASES if case.noise_multiplier is not None and case.rounds > 4]
     answers = {f"{case.name}.{RDP}": spent(case.name, RDP, rounds=case.rounds // 4) for case in cases}
     checked = check({name: np.asarray(answer) for name, answer in answers.items()})
