@@ -102,7 +102,7 @@ class OutputsAudit(NamedTuple):
             )
         elif any(self.not_finite):
             first = f"inconclusive: {self._not_finite()}: mend the program, and run all again."
-        elif self.still:
+        elif self.still and not self.bare:
             first = (
                 "inconclusive: nothing is random: all runs have the same outputs, with the unit and without it. Save "
                 "what has noise, seed outside of a run, and check that the program changes its model."

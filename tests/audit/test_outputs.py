@@ -206,6 +206,13 @@ def test_outputs_that_never_change_are_said_to_have_nothing_random():
     assert str(found).startswith("inconclusive: nothing is random: all runs have the same outputs")
 
 
+def test_a_claim_above_what_the_runs_can_refute_does_not_pass_where_nothing_is_random_but_differs():
+    found = audit_outputs([np.ones((300, 2))], [np.zeros((300, 2))], epsilon=50.0, delta=DELTA)
+    assert not found.refuted
+    assert not found.passed
+    assert str(found).startswith("inconclusive: nothing contradicts")
+
+
 @pytest.mark.parametrize("wide", [1e160, 1e-200, np.longdouble("1e400")])
 def test_numbers_of_any_size_are_computed_with(wide):
     """Squares overflow from 1e154 on, and long numbers become infinite."""
