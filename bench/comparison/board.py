@@ -162,7 +162,7 @@ def request_on_board(
     for name, value in said.items():
         if not any(_same(value, other) for other in (boards[name], usual[name])):
             raise InputError(f"{name} is {value}, but the board was run with {boards[name]}: leave it out")
-    return make_request(methods, **dict(rest) | boards)._replace(board=folder)
+    return make_request(methods, **dict(rest) | boards)._replace(board=folder, accountant=protocol.accountant)
 
 
 def _same(one: Any, other: Any) -> bool:

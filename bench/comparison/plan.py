@@ -20,7 +20,7 @@ from bench.comparison.columns import check_free
 from bench.comparison.problems import names_of_unit
 from bench.comparison.request import Request
 from bench.comparison.search import Setting, Space, first_of, first_settings
-from bench.comparison.statements import SILENT, NotComparable, Statement, reading, releases_of
+from bench.comparison.statements import SILENT, NotComparable, Statement, accounted_by, reading, releases_of
 from bench.data.task import Task
 from bench.errors import TRACEBACK, InputError, in_one_line, place_of, unknown_name
 from bench.privacy.accounting import epsilon
@@ -86,6 +86,10 @@ def make_plan(request: Request) -> Plan:
     unfit = _unfit(usual, request, task) if problem.baselines is None and request.baselines is None else {}
     baselines = {label: known[label] for label in wanted if label not in unfit}
     variants = baselines | {label: _asked_for(method, known.values()) for label, method in request.methods.items()}
+    variants = {
+        label: variant._replace(method=accounted_by(request.accountant, variant.method))
+        for label, variant in variants.items()
+    }
     for label in request.methods:
         if label in baselines:
             raise InputError(f"two methods are called {label}: rename one of the factories")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from bench.comparison.request import BOARD, Request
 from bench.comparison.search import FURTHER_SEEDS
+from bench.comparison.statements import BY, PLD
 from bench.errors import InputError
 from bench.files import read_regular, write_whole
 from bench.inputs.declared import check, kinds
@@ -27,6 +28,8 @@ class Protocol(NamedTuple):
     delta, neighbors, unit: of the privacy statement.
     further_seeds: with which the best settings without noise are run before one is chosen; 0 in files of earlier
         versions, which have none.
+    accountant: a word of BY. Files of earlier versions do not name it. The noise of their runs was calibrated by "pld",
+        as the columns of their rows show.
     """
 
     task: str
@@ -38,6 +41,7 @@ class Protocol(NamedTuple):
     neighbors: str
     unit: str
     further_seeds: int = 0
+    accountant: str = PLD
 
 
 def board_folder(board: str | os.PathLike, out: str | os.PathLike) -> Path:
@@ -58,6 +62,7 @@ def protocol_of(request: Request) -> Protocol:
         neighbors=neighbors,
         unit=unit,
         further_seeds=FURTHER_SEEDS,
+        accountant=request.accountant,
     )
 
 
@@ -102,6 +107,8 @@ def read_protocol(folder: Path) -> Protocol:
                 raise ValueError(f"{name} is {getattr(found, name)}")
         if found.further_seeds < 0:
             raise ValueError(f"further_seeds is {found.further_seeds}")
+        if found.accountant not in BY:
+            raise ValueError(f"accountant is {found.accountant}, but known are {', '.join(BY)}")
         return found
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(

@@ -14,7 +14,7 @@ from bench.comparison.defaults import EPSILONS, LONGEST_NAME, NUM_SETTINGS
 from bench.comparison.problem import Problem
 from bench.comparison.problems import problem
 from bench.comparison.search import Choices, Space
-from bench.comparison.statements import Statement
+from bench.comparison.statements import PLD, Statement
 from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.errors import InputError, shown, unknown_name
@@ -47,6 +47,7 @@ class Request(NamedTuple):
     board: folder of a board whose methods are included without being run.
     reference: name of the method that gains are taken over; None for the best baseline at each epsilon.
     on_the_way: whether test runs are also scored before their end.
+    accountant: by which the noise of all methods is calibrated, as `accounted_by` says.
     """
 
     problem: Problem
@@ -67,6 +68,7 @@ class Request(NamedTuple):
     board: Path | None = None
     reference: str | None = None
     on_the_way: bool = True
+    accountant: str = PLD
 
     @property
     def folder(self) -> Path:

@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 from bench.algorithms.base import Method
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.privacy.accounting import epsilon, noise_multiplier
+from bench.privacy.accounting import epsilon, noise_multiplier, pld_knows
 from bench.privacy.events import Release
 from bench.sweeps.spec import arguments
 
 SILENT = "nothing released"  # sampler of a method that releases nothing
+ANY_SCHEDULE = "any schedule"  # sampler of a reading without amplification
+BY = PLD, RDP = "pld", "rdp"  # accountants that a comparison can name, for all its methods
 
 
 class Statement(NamedTuple):
@@ -32,6 +34,33 @@ class Statement(NamedTuple):
 
 class NotComparable(InputError):
     """A method does not make the same privacy statement as the others."""
+
+
+def accounted_by(accountant: str, method: Method) -> Method:
+    """Return the method as a comparison accounts for it, so that no method has less noise by a better accountant.
+
+    "pld": a proven reading by Renyi DP whose privacy loss distribution is known is by that, unless the method itself
+    offers a tighter reading of the same statement. "rdp": every privacy loss distribution is replaced by Renyi DP. Both
+    leave the closed forms, balls in bins and fixed-size samples to the accountant that is proven for them.
+    """
+
+    def by(release: Release, tighter: set[tuple[str, ...]]) -> Release:
+        if accountant == RDP:
+            return release._replace(accountant=RDP) if release.accountant == PLD else release
+        alone = release.sound and release.accountant == RDP and _promise(release) not in tighter
+        return release._replace(accountant=PLD) if alone and pld_knows(release) else release
+
+    def releases(task: Task, **args: Any) -> dict[str, Release]:
+        readings = method.readings(task, **args)
+        amplified = [each for each in readings.values() if each.sound and each.sampler != ANY_SCHEDULE]
+        tighter = {_promise(each) for each in amplified if each.accountant != RDP}
+        return {name: by(each, tighter) for name, each in readings.items()}
+
+    return method._replace(releases=releases)
+
+
+def _promise(release: Release) -> tuple[str, ...]:
+    return release.privacy_unit, release.neighbors, release.protects_against
 
 
 def releases_of(method: Method, task: Task, delta: float, args: Mapping[str, Any]) -> dict[str, Release]:

@@ -24,8 +24,9 @@ from bench.comparison.entries import fault, write_entry
 from bench.comparison.plan import make_plan
 from bench.comparison.problems import PROBLEMS
 from bench.comparison.report import figure
+from bench.comparison.result import at_end
 from bench.comparison.run import compare as compared
-from bench.comparison.stages import KEYS, choose
+from bench.comparison.stages import KEYS, choose, with_spent
 from bench.errors import InputError
 from bench.store import part_files
 
@@ -177,6 +178,36 @@ def test_a_method_that_its_audit_refutes_is_no_entry(out, tmp_path):
 def test_what_every_method_got_is_written_down(out):
     protocol = protocols.read_protocol(out / "board" / "tiny")
     assert protocol == protocols.Protocol("tiny", [1.0, 4.0], 2, 8, 5, 1e-4, "add-or-remove one", "user", 2)
+
+
+COMMITTED = sorted(path.parent for path in (RESULTS / "board").glob("*/protocol.json"))
+
+
+@pytest.mark.parametrize("folder", COMMITTED, ids=lambda folder: folder.name)
+def test_the_accountant_of_a_committed_protocol_is_that_of_its_runs(folder):
+    """Their column `accountant` is that of the column epsilon, by which the noise was not calibrated."""
+    assert protocols.read_protocol(folder).accountant == "pld"
+    runs = at_end(part_files.read(folder / "test"))
+    runs = runs[np.isfinite(runs["target_epsilon"]) & (runs["target_epsilon"] > 0)]
+    assert len(runs)
+    assert (with_spent(runs)["spent"] / runs["target_epsilon"]).between(0.999, 1).all()
+    by_rdp = runs[runs["reading"].eq("tight") & runs["accountant"].eq("rdp")]
+    assert (by_rdp["epsilon"] > 1.05 * by_rdp["target_epsilon"]).all()
+
+
+def test_whoever_is_compared_with_a_board_is_accounted_for_as_its_methods_were(out, tmp_path):
+    rest = {"task": "tiny", "out": out, "data_files": None, "fixed": FIXED}
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    said = json.loads((out / "board" / "tiny" / "protocol.json").read_text())
+    for by in ("pld", "rdp"):
+        (folder / "protocol.json").write_text(json.dumps(said | {"accountant": by}))
+        request = boards.request_on_board(tmp_path, "ppsgd", {}, rest)
+        assert protocols.protocol_of(request) == protocols.read_protocol(folder)
+        assert request.accountant == by
+    (folder / "protocol.json").write_text(json.dumps(said | {"accountant": "prv"}))
+    with pytest.raises(InputError, match=r"accountant is prv, but known are pld, rdp"):
+        boards.request_on_board(tmp_path, "ppsgd", {}, rest)
 
 
 @pytest.mark.slow

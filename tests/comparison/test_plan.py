@@ -3,7 +3,7 @@
 import dataclasses
 import inspect
 import math
-from functools import wraps
+from functools import partial, wraps
 
 import pytest
 from tiny_comparison import SMALL, TASK, compared, problem, under_another_name
@@ -16,8 +16,8 @@ from bench.comparison.plan import make_plan, without_test_data
 from bench.comparison.request import make_request
 from bench.comparison.statements import NotComparable, Statement, calibrated, reading
 from bench.errors import InputError
-from bench.privacy.accounting import epsilon
-from bench.privacy.events import ADD_OR_REMOVE, REPLACE, full_gaussian
+from bench.privacy.accounting import epsilon, noise_multiplier
+from bench.privacy.events import ADD_OR_REMOVE, REPLACE, full_gaussian, poisson_gaussian
 
 USERS = Statement("user", ADD_OR_REMOVE, 1e-4)
 
@@ -331,3 +331,35 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_plan(tmp_path):
         make_request(**SMALL, out="/proc/nope")
     make_request(**SMALL, out=tmp_path / "a" / "b")
     assert not (tmp_path / "a").exists()
+
+
+def stating(accountant, others=()):
+    """A method that states Poisson samples by one accountant, and further readings."""
+    original = ALGORITHMS["dp_fedavg"]
+
+    def releases(task, *, delta, noise_multiplier, **_):
+        release = partial(poisson_gaussian, noise_multiplier, sampling_rate=0.1, delta=delta)
+        worst = full_gaussian(noise_multiplier, delta=delta)._replace(sampler="any schedule")
+        return {"paper": release(accountant=accountant), "worst_case": worst} | {
+            by: release(accountant=by) for by in others
+        }
+
+    return original._replace(releases=releases)
+
+
+def noise_by(accountant, method):
+    given = make_request(**SMALL | {"task": "synthetic", "methods": method, "baselines": []}, fixed={"num_steps": 1})
+    (one,) = make_plan(given._replace(accountant=accountant)).candidates.values()
+    task, args = given.problem.test_tasks()(0), {**one.args, **one.settings[0]}
+    noise, name = calibrated(one.label, one.method, task, one.statement, args, 1.0, 100)
+    return noise, one.method.readings(task, delta=1e-4, **args, noise_multiplier=noise)[name].accountant
+
+
+@pytest.mark.parametrize("by", ["rdp", "pld"])
+def test_the_accountant_of_a_comparison_is_that_of_every_method(by):
+    """So nobody has less noise, or more, by what a method states."""
+    noises = [noise_by(by, method) for method in (stating("rdp"), stating("pld"), stating("rdp", ["pld"]))]
+    assert noises == [noises[0]] * 3
+    assert noises[0][1] == by
+    proven = partial(poisson_gaussian, sampling_rate=0.1, accountant=by, delta=1e-4)
+    assert noises[0][0] == noise_multiplier(1.0, proven, 100)

@@ -19,7 +19,7 @@ from bench.privacy.accounting.atoms import Atoms, atoms_of
 from bench.privacy.accounting.bins import bins_epsilon
 from bench.privacy.accounting.disk import kept
 from bench.privacy.accounting.exact import composition_epsilon, gdp_epsilon, group_of_two, pure_composition
-from bench.privacy.accounting.pld import PLD_LIMIT, pld_epsilon
+from bench.privacy.accounting.pld import PLD_LIMIT, knows, pld_epsilon
 from bench.privacy.accounting.published import moments_as_published, zcdp_as_published
 from bench.privacy.accounting.rdp import ORDERS, rdp_curve, rdp_epsilon, rdp_floor
 from bench.privacy.accounting.search import central_limit, smallest
@@ -33,6 +33,7 @@ __all__ = [
     "epsilons",
     "group_of_two",
     "noise_multiplier",
+    "pld_knows",
     "pure_composition",
     "rdp_curves",
     "rdp_floor",
@@ -101,6 +102,12 @@ def _spent(atoms: Atoms, release: Release) -> float:
     if release.accountant in CLOSED_FORMS:
         return CLOSED_FORMS[release.accountant](atoms, release.delta)
     return BY_RELATION[release.accountant](atoms, release.neighbors, release.delta)
+
+
+def pld_knows(release: Release) -> bool:
+    """Return whether accountant "pld" is proven for what a release states, so that it can replace its accountant."""
+    atoms = {atom for part in _parts(checked(release), 1) for atom in atoms_of(part)}
+    return all(isinstance(atom, dp.NonPrivateDpEvent) or knows(atom, release.neighbors) for atom in atoms)
 
 
 def epsilons(release: Release, rounds: Sequence[int]) -> np.ndarray:

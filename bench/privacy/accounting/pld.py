@@ -33,22 +33,21 @@ def pld_epsilon(atoms: Atoms, neighbors: str, delta: float) -> float:
     Raises:
         InputError: for a part that is not known under this relation.
     """
-    _check_known(atoms, neighbors)
+    for atom in atoms:
+        if not knows(atom, neighbors):
+            raise InputError(f"accountant pld does not know {atom} under {neighbors}: take rdp.")
     gaussians = {atom: times for atom, times in atoms.items() if not isinstance(atom, dp.LaplaceDpEvent)}
     if gaussians and rdp_epsilon(gaussians, neighbors, delta) > PLD_LIMIT:
         return math.nan
     return _composed_epsilon(frozenset(atoms.items()), delta)
 
 
-def _check_known(atoms: Atoms, neighbors: str) -> None:
-    """Refuse parts that are not known under this relation. Multipliers are relative to the movement, so a part without
+def knows(atom: Any, neighbors: str) -> bool:
+    """Return whether a part is known under this relation. Multipliers are relative to the movement, so a part without
     sampling is the same under both relations.
     """
-    for atom in atoms:
-        sampled = isinstance(atom, dp.PoissonSampledDpEvent) and isinstance(atom.event, dp.GaussianDpEvent)
-        plain = isinstance(atom, (dp.GaussianDpEvent, dp.LaplaceDpEvent))
-        if not (plain or (sampled and neighbors == ADD_OR_REMOVE)):
-            raise InputError(f"accountant pld does not know {atom} under {neighbors}: take rdp.")
+    sampled = isinstance(atom, dp.PoissonSampledDpEvent) and isinstance(atom.event, dp.GaussianDpEvent)
+    return isinstance(atom, (dp.GaussianDpEvent, dp.LaplaceDpEvent)) or (sampled and neighbors == ADD_OR_REMOVE)
 
 
 @lru_cache(maxsize=16384)
