@@ -3,7 +3,7 @@
 python -m bench epsilon --noise-multiplier 1 --sampling-rate 0.01 --steps 20000 --delta 1e-4
 python -m bench noise --epsilon 2 --sampling-rate 0.01 --steps 20000 --delta 1e-4
 
-The first prints 8.94197, the second 2.78003; each then prints one line that explains the number.
+The first prints 8.18096, the second 2.56141; each then prints one line that explains the number.
 """
 
 import json
@@ -32,9 +32,13 @@ Sampling = Annotated[
     ),
 ]
 Accountant = Annotated[
-    str,
-    typer.Option(help="rdp (as in Opacus), or pld (tighter; exact without sampling). Balls in bins have their own."),
+    str | None,
+    typer.Option(
+        help="pld (privacy loss distributions; exact without sampling; the default where it is proven), or rdp (Renyi "
+        "DP: the number of Opacus, or less where its orders end). Balls in bins have their own."
+    ),
 ]
+ACCOUNTANTS = {"pld": "pld", "rdp": "rdp_wide"}  # option -> accountant of a release
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of two lines.")]
 
 
@@ -52,7 +56,7 @@ def epsilon(
     delta: Delta,
     sampling_rate: Rate = None,
     sampling: Sampling = "poisson",
-    accountant: Accountant = "rdp",
+    accountant: Accountant = None,
     as_json: Json = False,
 ) -> None:
     """Print the epsilon of a number of noisy sums, and one line that explains it.
@@ -64,9 +68,13 @@ def epsilon(
     sigma = noise_multiplier
     usable = sigma == 0 or NOISE[0] <= sigma <= NOISE[1]
     events.require("--noise-multiplier", sigma, usable, f"give 0, or a number from {NOISE[0]:g} to {NOISE[1]:g}")
-    rate = _checked(steps, delta, sampling_rate, sampling, accountant)
-    release = _release(sigma, sampling, rate, accountant, delta)
+    by = accountant or _usual(sampling, steps)
+    rate = _checked(steps, delta, sampling_rate, sampling, by)
+    release = _release(sigma, sampling, rate, by, delta)
     value = accounting.epsilon(release, steps)
+    if math.isnan(value) and accountant is None:
+        release = _release(sigma, sampling, rate, "rdp", delta)
+        value = accounting.epsilon(release, steps)
     if math.isnan(value):
         raise InputError(
             f"accountant {accountant} finds no bound for so little noise: use --accountant rdp, or more noise"
@@ -81,7 +89,7 @@ def noise(
     delta: Delta,
     sampling_rate: Rate = None,
     sampling: Sampling = "poisson",
-    accountant: Accountant = "rdp",
+    accountant: Accountant = None,
     as_json: Json = False,
 ) -> None:
     """Print the smallest noise multiplier that keeps within an epsilon, and one line that explains it.
@@ -91,19 +99,28 @@ def noise(
     from bench.privacy import accounting, events
 
     events.require("--epsilon", epsilon, 0 < epsilon < math.inf, "give a finite number above 0")
-    rate = _checked(steps, delta, sampling_rate, sampling, accountant)
+    large = sampling == "poisson" and epsilon > accounting.PLD_LIMIT / 2
+    by = accountant or ("rdp" if large else _usual(sampling, steps))
+    rate = _checked(steps, delta, sampling_rate, sampling, by)
 
     def release(sigma: float) -> events.Release:
-        return _release(sigma, sampling, rate, accountant, delta)
+        return _release(sigma, sampling, rate, by, delta)
 
-    if accountant == "pld" and steps >= LONG:
+    if release(1.0).accountant == "pld" and steps >= LONG:
         typer.echo(f"computing privacy loss distributions of {steps:,} steps, which can take minutes", err=True)
     sigma = accounting.noise_multiplier(epsilon, release, steps)
     digits = 5 - math.floor(math.log10(sigma))
     sigma = math.ceil(sigma * 10.0**digits) / 10.0**digits  # six digits, rounded up, so that the printed value suffices
+    while accounting.epsilon(release(sigma), steps) > epsilon:  # the grid of a distribution changes with the noise
+        sigma = round(sigma + 10.0**-digits, max(digits, 0))
     meaning = f"smallest noise multiplier for epsilon {epsilon:g} at delta {delta:g}: "
     meaning += _meaning(release(sigma), steps, epsilon)
     _print("noise_multiplier", sigma, f"{sigma:.6g}", meaning, release(sigma), steps, rate, as_json)
+
+
+def _usual(sampling: str, steps: int) -> str:
+    """Return the accountant that is taken where none is named."""
+    return "pld" if sampling == "none" or (sampling == "poisson" and steps <= MOST_STEPS["pld"]) else "rdp"
 
 
 def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: str, accountant: str) -> float:
@@ -113,8 +130,8 @@ def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: st
     known = (*events.SAMPLINGS, BINS)
     if sampling not in known:
         raise unknown_name("--sampling", sampling, known)
-    if accountant not in events.GAUSSIAN_ACCOUNTANTS:
-        raise unknown_name("--accountant", accountant, events.GAUSSIAN_ACCOUNTANTS)
+    if accountant not in ACCOUNTANTS:
+        raise unknown_name("--accountant", accountant, ACCOUNTANTS)
     if (sampling, accountant) == ("fixed", "pld"):
         raise InputError("--accountant pld does not support --sampling fixed: use --accountant rdp.")
     if (sampling, accountant) == (BINS, "pld"):
@@ -144,7 +161,8 @@ def _release(sigma: float, sampling: str, sampling_rate: float, accountant: str,
     if sampling == BINS:
         bins = round(1 / sampling_rate)
         return events.balls_in_bins_gaussian(sigma, num_bins=bins, delta=delta)
-    return events.gaussian(sigma, sampling=sampling, sampling_rate=sampling_rate, accountant=accountant, delta=delta)
+    by = ACCOUNTANTS[accountant]
+    return events.gaussian(sigma, sampling=sampling, sampling_rate=sampling_rate, accountant=by, delta=delta)
 
 
 def _meaning(release: "Release", steps: int, value: float) -> str:
@@ -158,12 +176,11 @@ def _meaning(release: "Release", steps: int, value: float) -> str:
     )
     if release.neighbors == events.REPLACE:
         text += "; replacing one unit changes the sum by up to 2 C, so the effective noise multiplier is half"
-    if math.isnan(value):
-        text += f"; not computed, as RDP gives more than {accounting.PLD_LIMIT:g}: use --accountant rdp"
-    floor = accounting.rdp_floor(release.delta)
-    if release.accountant == "rdp" and value < 1.5 * floor:
-        text += f"; close to {floor:.2g}, below which this conversion cannot go"
-        text += "" if release.neighbors == events.REPLACE else ": --accountant pld is tighter"
+    if release.accountant == "rdp_wide":
+        floor = accounting.rdp_floor(release.delta, wide=True)
+        text += f"; close to {floor:.2g}, below which this conversion cannot go" if value < 1.5 * floor else ""
+        tighter = release.neighbors != events.REPLACE and value <= accounting.PLD_LIMIT / 2
+        text += "; --accountant pld is tighter" if tighter else ""
     return text + "."
 
 

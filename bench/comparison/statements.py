@@ -14,6 +14,7 @@ from bench.sweeps.spec import arguments
 SILENT = "nothing released"  # sampler of a method that releases nothing
 ANY_SCHEDULE = "any schedule"  # sampler of a reading without amplification
 BY = PLD, RDP = "pld", "rdp"  # accountants that a comparison can name, for all its methods
+WIDE = "rdp_wide"  # Renyi DP at all orders
 
 
 class Statement(NamedTuple):
@@ -39,21 +40,21 @@ class NotComparable(InputError):
 def accounted_by(accountant: str, method: Method) -> Method:
     """Return the method as a comparison accounts for it, so that no method has less noise by a better accountant.
 
-    "pld": a proven reading by Renyi DP whose privacy loss distribution is known is by that, unless the method itself
-    offers a tighter reading of the same statement. "rdp": every privacy loss distribution is replaced by Renyi DP. Both
-    leave the closed forms, balls in bins and fixed-size samples to the accountant that is proven for them.
+    "pld": a proven reading by Renyi DP is by its privacy loss distribution, where that is known, unless the method
+    itself offers a tighter reading of the same statement. "rdp": there are no privacy loss distributions. Where Renyi
+    DP stays, as for samples of a fixed size, it is that at all orders. The closed forms and balls in bins have the
+    accountants that are proven for them in any case.
     """
 
     def by(release: Release, tighter: set[tuple[str, ...]]) -> Release:
-        if accountant == RDP:
-            return release._replace(accountant=RDP) if release.accountant == PLD else release
-        alone = release.sound and release.accountant == RDP and _promise(release) not in tighter
-        return release._replace(accountant=PLD) if alone and pld_knows(release) else release
+        if not release.sound or release.accountant not in (PLD, RDP, WIDE) or _promise(release) in tighter:
+            return release
+        return release._replace(accountant=PLD if accountant == PLD and pld_knows(release) else WIDE)
 
     def releases(task: Task, **args: Any) -> dict[str, Release]:
         readings = method.readings(task, **args)
         amplified = [each for each in readings.values() if each.sound and each.sampler != ANY_SCHEDULE]
-        tighter = {_promise(each) for each in amplified if each.accountant != RDP}
+        tighter = {_promise(each) for each in amplified if accountant == PLD and each.accountant not in (RDP, WIDE)}
         return {name: by(each, tighter) for name, each in readings.items()}
 
     return method._replace(releases=releases)

@@ -1,9 +1,10 @@
 """Epsilon from events, and noise from epsilon: one run (a `Release`) can be accounted for in several ways.
 
-`rdp`: Renyi DP, for sampled and unsampled releases. `pld`: privacy loss distributions, tighter. `bins`: balls in bins.
-`exact`: the closed form "gdp" of composed Gaussians, and "composition" of pure DP. `published`: closed forms by which a
-paper calibrates. `atoms`: a composition as a count of its parts. The entry points are here; each accountant's own
-module describes its epsilon and the releases that it supports.
+`rdp`: Renyi DP at the orders of Opacus, for sampled and unsampled releases; `rdp_wide`: at larger orders too. `pld`:
+privacy loss distributions, tighter. `bins`: balls in bins. `exact`: the closed form "gdp" of composed Gaussians, and
+"composition" of pure DP. `published`: closed forms by which a paper calibrates. `atoms`: a composition as a count of
+its parts. The entry points are here; each accountant's own module describes its epsilon and the releases that it
+supports.
 
 Releases on disjoint units cost as much as the most expensive of them, by any accountant.
 """
@@ -21,7 +22,7 @@ from bench.privacy.accounting.disk import kept
 from bench.privacy.accounting.exact import composition_epsilon, gdp_epsilon, group_of_two, pure_composition
 from bench.privacy.accounting.pld import PLD_LIMIT, knows, pld_epsilon
 from bench.privacy.accounting.published import moments_as_published, zcdp_as_published
-from bench.privacy.accounting.rdp import ORDERS, rdp_curve, rdp_epsilon, rdp_floor
+from bench.privacy.accounting.rdp import ORDERS, rdp_curve, rdp_epsilon, rdp_floor, wide_rdp_epsilon
 from bench.privacy.accounting.search import central_limit, smallest
 from bench.privacy.events import ParallelDpEvent, Release, checked, require
 
@@ -45,8 +46,11 @@ __all__ = [
 # libraries and processors differ.
 MARGIN = 2e-7
 
+NEAR = 1.5  # times the floor of Renyi DP, below which its noise is more than a tenth too large
+
 CONVERSIONS = {
     "rdp": "RDP at Opacus' orders, converted by Canonne, Kamath and Steinke 2020, Proposition 12",
+    "rdp_wide": "RDP at orders up to 4096, converted by Canonne, Kamath and Steinke 2020, Proposition 12",
     "pld": "privacy loss distribution, an upper bound within about 0.2 %",
     "gdp": "exact closed form of composed Gaussians, Balle and Wang 2018",
     "bins": "the mean of a log-normal for every bin, an upper bound within about 0.1 %",
@@ -60,8 +64,10 @@ CLOSED_FORMS: dict[str, Callable[[Atoms, float], float]] = {
     "zcdp_as_published": zcdp_as_published,
     "moments_as_published": moments_as_published,
 }
+BY_RENYI = ("rdp", "rdp_wide")
 BY_RELATION: dict[str, Callable[[Atoms, str, float], float]] = {
     "rdp": rdp_epsilon,
+    "rdp_wide": wide_rdp_epsilon,
     "pld": pld_epsilon,
     "bins": bins_epsilon,
 }
@@ -161,6 +167,11 @@ def noise_multiplier(target: float, release: Callable[[float], Release], rounds:
     require("rounds", rounds, rounds >= 1, "give 1 or more")
     if release(1.0).accountant == "pld":
         require("epsilon", target, target <= PLD_LIMIT / 2, "pld is for at most 100; take accountant rdp")
+    if (by := release(1.0).accountant) in BY_RENYI:
+        orders, others = ("4096", "pld") if by == "rdp_wide" else ("63", "pld or rdp_wide")
+        floor = rdp_floor(release(1.0).delta, wide=by == "rdp_wide")
+        below = f"Renyi DP at orders up to {orders} cannot go below {floor:.3g} and asks for far too much noise near it"
+        require("epsilon", target, target >= NEAR * floor, f"{below}; take accountant {others}, or a larger delta")
 
     def spent(sigma: float) -> float:
         return epsilon(release(sigma), rounds)

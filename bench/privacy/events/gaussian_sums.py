@@ -24,7 +24,7 @@ from bench.privacy.events.release import (
 )
 
 SAMPLINGS = ("poisson", "fixed", "none")
-GAUSSIAN_ACCOUNTANTS = ("rdp", "pld")  # of `gaussian`, where pld is exact if nothing is sampled
+GAUSSIAN_ACCOUNTANTS = ("rdp", "rdp_wide", "pld")  # of `gaussian`, where pld is exact if nothing is sampled
 
 
 def poisson_gaussian(
@@ -38,7 +38,7 @@ def poisson_gaussian(
 ) -> Release:
     """Return a Gaussian on a Poisson-sampled sum: each unit takes part in a round with probability q, independently.
 
-    It protects one unit added or removed. `accountant` is "rdp" or "pld".
+    It protects one unit added or removed. `accountant` is "rdp", "rdp_wide" or "pld".
     """
     check_numbers(noise_multiplier, delta, sampling_rate)
 
@@ -64,13 +64,14 @@ def fixed_size_gaussian(
     *,
     sampling_rate: float,
     delta: float,
+    accountant: str = "rdp",
     privacy_unit: str = "user",
     protects_against: str = EVERYBODY,
 ) -> Release:
     """Return a Gaussian on a sum over a fixed number of units, drawn afresh each round, uniformly without replacement.
 
     It protects one unit replaced by another: the number of units is public, the sum moves by 2 C, and so the
-    event holds sigma / 2. Only RDP is available (Wang, Balle, Kasiviswanathan 2019, Theorem 27).
+    event holds sigma / 2. Only RDP is available, "rdp" or "rdp_wide" (Wang, Balle, Kasiviswanathan 2019, Theorem 27).
 
     Args:
         sampling_rate: units in the sample / units in all, in (0, 1]; only this ratio matters.
@@ -88,7 +89,7 @@ def fixed_size_gaussian(
             protects_against=protects_against,
             neighbors=REPLACE,
             sampler="fixed size without replacement",
-            accountant="rdp",
+            accountant=accountant,
             delta=delta,
             mechanism=f"{noise_in_words(noise_multiplier)}, a fixed share {sampling_rate:g} without replacement",
         )
@@ -106,7 +107,7 @@ def full_gaussian(
 ) -> Release:
     """Return a Gaussian on the sum over all units, without sampling and without amplification.
 
-    It protects one unit, under either relation. `accountant` is "gdp" (exact) or "rdp".
+    It protects one unit, under either relation. `accountant` is "gdp" (exact), "rdp" or "rdp_wide".
     """
     return unsampled(
         dp.GaussianDpEvent,
@@ -240,8 +241,8 @@ def gaussian(
 ) -> Release:
     """Return the Gaussian release of a sampling and an accountant given by name.
 
-    poisson: add-or-remove, rdp or pld. fixed: replace-one, rdp. none: add-or-remove, rdp, or pld, which for
-    composed Gaussians is the exact closed form; `sampling_rate` must then be 1.
+    poisson: add-or-remove, any. fixed: replace-one, rdp or rdp_wide. none: add-or-remove, any; pld is the exact closed
+    form of composed Gaussians there, and `sampling_rate` must be 1.
 
     Args:
         sampling, accountant: names in SAMPLINGS and GAUSSIAN_ACCOUNTANTS.
@@ -254,12 +255,12 @@ def gaussian(
     statement: dict[str, Any] = {"delta": delta, "privacy_unit": privacy_unit, "protects_against": protects_against}
     if sampling == "none":
         require("sampling_rate", sampling_rate, sampling_rate == 1, "without sampling leave it out")
-        return full_gaussian(noise_multiplier, accountant="gdp" if accountant == "pld" else "rdp", **statement)
+        return full_gaussian(noise_multiplier, accountant="gdp" if accountant == "pld" else accountant, **statement)
     if sampling == "poisson":
         return poisson_gaussian(noise_multiplier, sampling_rate=sampling_rate, accountant=accountant, **statement)
     if accountant == "pld":
-        raise InputError("accountant pld does not know fixed-size samples: take rdp, or sampling poisson.")
-    return fixed_size_gaussian(noise_multiplier, sampling_rate=sampling_rate, **statement)
+        raise InputError("accountant pld does not know fixed-size samples: take rdp or rdp_wide, or sampling poisson.")
+    return fixed_size_gaussian(noise_multiplier, sampling_rate=sampling_rate, accountant=accountant, **statement)
 
 
 def noise_in_words(noise_multiplier: float) -> str:

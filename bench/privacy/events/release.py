@@ -31,8 +31,8 @@ PRIVACY_UNITS = ("user", "record", "example", "point", "coordinate")  # a furthe
 ADD_OR_REMOVE = "add-or-remove one"
 REPLACE = "replace one"
 SENSITIVITY = {ADD_OR_REMOVE: 1.0, REPLACE: 2.0}  # movement of the sum, in units of C
-ACCOUNTANTS = ("rdp", "pld", "gdp", "bins", "composition", "zcdp_as_published", "moments_as_published")
-LEAST_DELTA = 1e-20  # privacy loss distributions are cut where e^-50 is left, so smaller ones have no finite epsilon
+ACCOUNTANTS = ("rdp", "rdp_wide", "pld", "gdp", "bins", "composition", "zcdp_as_published", "moments_as_published")
+LEAST_DELTA = 1e-20  # the smallest at which the accountants are tested
 EVERYBODY = "everybody who sees the released sums"
 
 
@@ -47,9 +47,9 @@ class Release(NamedTuple):
         sampler: how the participants of a round are drawn, in words: "poisson", "fixed size without replacement",
             "all", "balls in bins", "any schedule"; "nothing released" for a run that reveals nothing. No accountant
             uses it.
-        accountant: "rdp", "pld", "gdp" (the exact closed form of composed Gaussians), "bins" (of balls in bins), or
-            "composition" (of pure DP, Kairouz, Oh and Viswanath 2015), or one of the closed forms "as published" in
-            `accounting`.
+        accountant: "rdp" (at Opacus' orders), "rdp_wide" (at larger ones too), "pld", "gdp" (the exact closed form of
+            composed Gaussians), "bins" (of balls in bins), "composition" (of pure DP, Kairouz, Oh and Viswanath 2015),
+            or one of the closed forms "as published" in `accounting`.
         delta: the delta at which epsilon is stated.
         mechanism: what a round does, in words.
         sound: whether this is proven for what the method does. False where it is only included because a paper or

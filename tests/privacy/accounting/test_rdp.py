@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from scipy import integrate
 
+from bench.errors import InputError
 from bench.privacy import events
-from bench.privacy.accounting import ORDERS, epsilon
+from bench.privacy.accounting import ORDERS, epsilon, noise_multiplier, rdp_floor
 from bench.privacy.accounting.rdp import rdp_curve
 from bench.privacy.events import ADD_OR_REMOVE, REPLACE
 
@@ -130,3 +131,37 @@ def test_other_mechanisms_pass_through_the_rdp_of_dp_accounting():
     base = events.full_gaussian(3.0, delta=1e-5, accountant="rdp")
     as_zcdp = base._replace(event=lambda rounds: dp.SelfComposedDpEvent(dp.ZCDpEvent(1 / 18), rounds))
     assert epsilon(as_zcdp, 50) == pytest.approx(epsilon(base, 50), rel=1e-12)
+
+
+@pytest.mark.parametrize("sampling", ["poisson", "fixed", "none"])
+@pytest.mark.parametrize("delta", [1e-3, 1e-5, 1e-12])
+def test_larger_orders_change_small_epsilons_alone(sampling, delta):
+    noises, q = np.geomspace(0.5, 5000, 12), 1.0 if sampling == "none" else 0.01
+    found = [[spent(sigma, q, 100, delta, sampling, by) for by in ("rdp", "rdp_wide")] for sigma in noises]
+    for opacus, wide in found:
+        assert wide <= opacus
+        assert wide == opacus or opacus < 3 * rdp_floor(delta)
+    assert min(wide / opacus for opacus, wide in found if opacus) < 0.5
+
+
+@pytest.mark.parametrize(("sigma", "q", "rounds", "delta"), [(40.0, 0.01, 1000, 1e-5), (400.0, 0.1, 500, 1e-12)])
+def test_at_larger_orders_it_is_that_of_dp_accounting(sigma, q, rounds, delta):
+    orders = [*ORDERS, *range(64, 200), *range(200, 1500, 25)]
+    for sampling, event in (
+        ("poisson", dp.PoissonSampledDpEvent(q, dp.GaussianDpEvent(sigma))),
+        ("none", dp.GaussianDpEvent(sigma)),
+    ):
+        library = dp.rdp.RdpAccountant(orders).compose(event, rounds)
+        ours = spent(sigma, q if sampling == "poisson" else 1.0, rounds, delta, sampling, "rdp_wide")
+        assert ours == pytest.approx(library.get_epsilon(delta), rel=2e-3)
+
+
+@pytest.mark.parametrize(("by", "target"), [("rdp", 0.1), ("rdp", 0.15), ("rdp_wide", 0.0005)])
+def test_a_target_at_the_floor_is_refused(by, target):
+    with pytest.raises(InputError, match=r"Renyi DP at orders up to \d+ cannot go below .*; take accountant pld"):
+        noise_multiplier(target, lambda sigma: make(sigma, 0.001, 1e-5, accountant=by), 20_000)
+
+
+def test_the_floor_is_far_lower_at_larger_orders():
+    assert rdp_floor(1e-5) == pytest.approx(0.10287, rel=1e-3)
+    assert 0 < rdp_floor(1e-5, wide=True) < 0.001

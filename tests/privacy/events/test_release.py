@@ -92,7 +92,7 @@ def test_replace_one_counts_the_noise_half():
         ({"sampling": "none"}, "sampling_rate=0.1: without sampling leave it out."),
         (
             {"sampling": "fixed", "accountant": "pld"},
-            "accountant pld does not know fixed-size samples: take rdp, or sampling poisson.",
+            "accountant pld does not know fixed-size samples: take rdp or rdp_wide, or sampling poisson.",
         ),
     ],
 )
