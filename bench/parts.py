@@ -5,6 +5,7 @@ them; docs/api.md describes each.
 """
 
 from bench.algorithms import ALGORITHMS
+from bench.algorithms.base import Role
 from bench.algorithms.parts.averaging import AveragingArguments, Message, Own, Server, averaging
 from bench.algorithms.parts.noise import noise_of
 from bench.algorithms.parts.participation import (
@@ -66,6 +67,7 @@ __all__ = [
     "Positive",
     "Range",
     "Release",
+    "Role",
     "Server",
     "Sweep",
     "Task",

@@ -132,7 +132,7 @@ def gains_over(
     candidates: Sequence[str],
     *,
     test_ratio: float = 0.0,
-    num_tests: int = 0,
+    num_tests: float = 0,
 ) -> pd.DataFrame:
     """Compute the paired gains of tested runs at one epsilon over one of their methods, with intervals that know users
     and common test examples.
@@ -145,7 +145,8 @@ def gains_over(
         reference: the method that gains are taken over.
         candidates: the methods that it is the best of; itself alone where it was named beforehand.
         test_ratio: test examples for each training example where all splits are of one data set, else 0.
-        num_tests: number of test examples that all splits share, of a metric that is a share of them, else 0.
+        num_tests: number of test examples that all splits share, of a metric that is a share of them, else 0; where
+            they do not count alike, divided by the weight of that which counts most, with 1 as the mean weight.
 
     Returns:
         By method: gain, gain_low and gain_high (95 % of this gain alone), gain_p (`bench.analysis.significance`), and

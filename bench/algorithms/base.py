@@ -66,6 +66,19 @@ class Cost(NamedTuple):
         return Cost(uploads, gradients, examples)
 
 
+class Role(NamedTuple):
+    """What an argument is for, where its name does not say it: by which a comparison gives all methods one interval.
+
+    name: that the search spaces of tasks have for it. A name that no task has leaves the argument, which then is in
+        other units, to the method's own space.
+    momentum: the argument with a momentum b, by which steps are 1 / (1 - b) times as long in the end. The interval is
+        that of these long steps. "": none.
+    """
+
+    name: str
+    momentum: str = ""
+
+
 class Method(NamedTuple):
     """A method as used by sweeps, comparisons and audits.
 
@@ -77,7 +90,8 @@ class Method(NamedTuple):
         are never mixed.
     check: (task, **the same arguments) -> None; raises InputError for incompatible values.
     noise: the argument that scales the noise; a larger value never costs more epsilon.
-    space: argument -> values, or an Interval, that a comparison tunes it over by default.
+    space: argument -> values, or an Interval, that a comparison tunes it over where the task has none for its role.
+    roles: (**the same arguments) -> argument -> Role; arguments that are left out have the role of their name.
     needs: groups of fields that the task must have, of `bench.data.task`: Network, Linear, Peers.
     added: argument -> default, for arguments added without a new version, since their defaults do not change the
         computation. At their defaults they do not enter the ids of points, so earlier results stay valid.
@@ -96,6 +110,7 @@ class Method(NamedTuple):
     added: Mapping[str, Any] = MappingProxyType({})
     cost: Callable[..., Cost] | None = None
     divides: bool = False
+    roles: Callable[..., Mapping[str, Role]] = lambda **_: {}
 
     def fits(self, task, **args) -> None:
         """Refuse a task that lacks what the method needs, and incompatible values.

@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from bench.algorithms.base import Algorithm, Method, Scalar
+from bench.algorithms.base import Algorithm, Method, Role, Scalar
 from bench.algorithms.parts.averaging import AveragingArguments, Server, averaging
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
@@ -113,6 +113,13 @@ def check(task: Task, *, optimiser: str, **args) -> None:
     check_participation(task, **args)
 
 
+def roles(*, optimiser: str, **_) -> dict[str, Role]:
+    """Return the role of the server's step, which is in units of the model where the optimiser adapts it."""
+    if optimiser == "momentum":
+        return {"server_step_size": Role("server_step_size", momentum="beta1")}
+    return {"server_step_size": Role("adaptive_server_step_size")}
+
+
 METHOD = Method(
     dp_fedopt,
     noisy_sums("everybody who sees the shared model"),
@@ -126,4 +133,5 @@ METHOD = Method(
     },
     cost=cost_of_sums,
     divides=True,
+    roles=roles,
 )

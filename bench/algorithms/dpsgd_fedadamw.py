@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from bench.algorithms.base import Algorithm, Cost, Method, Scalar
+from bench.algorithms.base import Algorithm, Cost, Method, Role, Scalar
 from bench.algorithms.parts.averaging import Server
 from bench.algorithms.parts.local_dpsgd import (
     ADDED,
@@ -125,4 +125,5 @@ METHOD = Method(
     cost=cost,
     added=ADDED,
     divides=True,
+    roles=lambda **_: {"step_size": Role("adaptive_step_size")},  # in units of the model
 )

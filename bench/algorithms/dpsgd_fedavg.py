@@ -9,7 +9,7 @@ Without noise and clipping, this is FedAvg (McMahan et al. 2017).
 """
 
 from bench.algorithms.base import Algorithm, Method
-from bench.algorithms.parts.local_dpsgd import ADDED, LocalDpsgdArguments, check, cost, local_dpsgd, releases
+from bench.algorithms.parts.local_dpsgd import ADDED, LocalDpsgdArguments, check, cost, local_dpsgd, releases, roles
 from bench.algorithms.parts.shared_arguments import sharing
 from bench.data.task import Network, Task
 
@@ -25,4 +25,14 @@ def dpsgd_fedavg(task: Task, shared: LocalDpsgdArguments) -> Algorithm:
     return local_dpsgd(task, shared)
 
 
-METHOD = Method(dpsgd_fedavg, releases, version=1, check=check, needs=(Network,), cost=cost, added=ADDED, divides=True)
+METHOD = Method(
+    dpsgd_fedavg,
+    releases,
+    version=1,
+    check=check,
+    needs=(Network,),
+    cost=cost,
+    added=ADDED,
+    divides=True,
+    roles=roles,
+)

@@ -6,14 +6,14 @@ makes this a strong baseline for personalised methods.
 """
 
 from bench.algorithms import local_learning
-from bench.algorithms.base import Algorithm, Cost, Method, Scalar
+from bench.algorithms.base import Algorithm, Cost, Method, Role, Scalar
 from bench.algorithms.parts.averaging import AveragingArguments, averaging, plain_step
 from bench.algorithms.parts.clipping import FIXED
 from bench.algorithms.parts.noise import PLAIN
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
 from bench.algorithms.parts.then_alone import cost_then_alone, then_alone
-from bench.algorithms.search_space import Interval
+from bench.algorithms.search_space import OWN_STEPS, Interval
 from bench.data.task import Task
 
 
@@ -64,4 +64,5 @@ METHOD = Method(
     cost=cost,
     divides=True,
     space={"local_step_size": Interval(1e-4, 1e-2)},  # for inputs with norms like those of digits
+    roles=lambda **_: {"own_steps": Role(OWN_STEPS)},
 )

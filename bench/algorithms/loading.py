@@ -130,6 +130,7 @@ def _usable(method: Method) -> Method:
         ("check", callable(method.check), "a function (task, ...) -> None"),
         ("noise", isinstance(method.noise, str), "the name of the argument that scales the noise"),
         ("space", isinstance(method.space, Mapping), "a dictionary from arguments to their values"),
+        ("roles", callable(method.roles), "a function (**arguments) -> dictionary from arguments to Roles"),
     ):
         if not fits:
             raise InputError(f"`{field}` of {name} is {shown(getattr(method, field))}: give {words}")

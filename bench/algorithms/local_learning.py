@@ -5,20 +5,29 @@ too, but only in the rounds that draw a user, as in the experiments of Bietti et
 """
 
 import math
+from typing import Annotated
 
-from bench.algorithms.base import Algorithm, Cost, Method
+from bench.algorithms.base import Algorithm, Cost, Method, Role
 from bench.algorithms.ppsgd import check as check_ppsgd
 from bench.algorithms.ppsgd import cost as cost_of_ppsgd
 from bench.algorithms.ppsgd import ppsgd
 from bench.algorithms.ppsgd import releases as releases_of_ppsgd
-from bench.algorithms.ranges import Count, Positive
+from bench.algorithms.ranges import Count, Positive, Range
+from bench.algorithms.search_space import OWN_STEP
 from bench.data.task import Task
 from bench.errors import InputError
 
 ALONE = {"personalization": 0.0, "clip_norm": math.inf, "noise_multiplier": 0.0, "sampler": "all"}
 
 
-def local_learning(task: Task, *, batch_size: Count, step_size: Positive, local: str = "dense") -> Algorithm:
+def local_learning(
+    task: Task,
+    *,
+    batch_size: Count,
+    step_size: Positive,
+    local: str = "dense",
+    total_steps: Annotated[int, Range(lambda v: v >= 0, "at least 0")] = 0,
+) -> Algorithm:
     """SGD of every user on its own stored examples, from 0; a round is one step of every user.
 
     Args:
@@ -26,7 +35,9 @@ def local_learning(task: Task, *, batch_size: Count, step_size: Positive, local:
         batch_size: m, examples of a step, drawn afresh without replacement; a user with fewer uses all it has.
         step_size: s > 0.
         local: form of theta_i, as for `ppsgd`.
+        total_steps: number of rounds that a comparison runs, so that it can be tuned; 0 leaves it to whoever runs this.
     """
+    del total_steps
     return ppsgd(task, num_sampled=task.num_clients, batch_size=batch_size, step_size=step_size, local=local, **ALONE)
 
 
@@ -54,4 +65,13 @@ def check(task: Task, *, batch_size: int, local: str, **_) -> None:
     check_ppsgd(task, num_sampled=task.num_clients, batch_size=batch_size, local=local, reduce="mean", **ALONE)
 
 
-METHOD = Method(local_learning, releases, version=1, check=check, cost=cost, divides=True)
+METHOD = Method(
+    local_learning,
+    releases,
+    version=1,
+    check=check,
+    added={"total_steps": 0},
+    cost=cost,
+    divides=True,
+    roles=lambda **_: {"step_size": Role(OWN_STEP)},
+)

@@ -7,10 +7,11 @@ from the same initial parameters, without clipping and noise. The score is the m
 import math
 from typing import Any
 
-from bench.algorithms.base import Algorithm, Cost, Method
+from bench.algorithms.base import Algorithm, Cost, Method, Role
 from bench.algorithms.parts.local_dpsgd import LocalDpsgdArguments, local_dpsgd
 from bench.algorithms.parts.local_dpsgd import check as check_dpsgd
 from bench.algorithms.ranges import BelowOne, Count, Positive
+from bench.algorithms.search_space import OWN_EPOCHS, OWN_STEP
 from bench.data.task import Network, Task
 from bench.privacy.events import ADD_OR_REMOVE, nothing_released
 
@@ -55,4 +56,13 @@ def check(task: Task, *, total_epochs: int, batch_size: int, **_) -> None:
     check_dpsgd(task, total_epochs=total_epochs, batch_size=batch_size, **one_round)
 
 
-METHOD = Method(local_networks, releases, version=1, check=check, needs=(Network,), cost=cost, divides=True)
+METHOD = Method(
+    local_networks,
+    releases,
+    version=1,
+    check=check,
+    needs=(Network,),
+    cost=cost,
+    divides=True,
+    roles=lambda **_: {"step_size": Role(OWN_STEP, momentum="momentum"), "total_epochs": Role(OWN_EPOCHS)},
+)

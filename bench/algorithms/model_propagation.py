@@ -9,10 +9,11 @@ once, through local_i. With noise on local_i every agent makes one release, for 
 import jax.numpy as jnp
 import numpy as np
 
-from bench.algorithms.base import Algorithm, Cost, Method, State
+from bench.algorithms.base import Algorithm, Cost, Method, Role, State
 from bench.algorithms.parts import peers
 from bench.algorithms.parts.peers import MECHANISMS, check_choice, check_peers
 from bench.algorithms.ranges import ClipNorm, NonNegative, Positive, Ticks
+from bench.algorithms.search_space import OWN_STEP
 from bench.data.task import Linear, Peers, Task
 from bench.kernels.graph import confidence, propagate
 from bench.models.linear import Personal
@@ -102,4 +103,12 @@ def check(task: Task, *, local: str, mechanism: str, start: str, **_) -> None:
     check_choice("start", start, STARTS)
 
 
-METHOD = Method(model_propagation, releases, version=1, check=check, needs=(Peers, Linear), cost=cost)
+METHOD = Method(
+    model_propagation,
+    releases,
+    version=1,
+    check=check,
+    needs=(Peers, Linear),
+    cost=cost,
+    roles=lambda **_: {"step_size": Role(OWN_STEP)},  # of the agents' own models, before anything is sent
+)

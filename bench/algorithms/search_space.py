@@ -7,6 +7,7 @@ from typing import Any
 
 from bench.errors import InputError, shown
 
+OWN_STEP, OWN_STEPS, OWN_EPOCHS = "local_step_size", "total_steps", "own_epochs"  # roles in learning alone
 BEYOND = 1e3  # factor by which a search may leave a logarithmic interval, unless told otherwise
 
 

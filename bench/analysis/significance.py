@@ -91,18 +91,20 @@ def error_of_mean(deviation, num_splits: int, test_ratio: float):
     return deviation * np.sqrt(1 / num_splits + test_ratio)
 
 
-def error_of_tests(wrong: np.ndarray, reference: int, num_tests: int) -> np.ndarray:
+def error_of_tests(wrong: np.ndarray, reference: int, num_tests: float) -> np.ndarray:
     """Return a bound of the standard error, due to the choice of test examples, of differences in the share of right
     answers.
 
     Where all splits are tested on the same examples, the spread over splits does not show it. The variance of a
     difference of two shares over the same examples is at most the share of those on which the two differ, over their
-    number (McNemar 1947), and they differ on no more than both together get wrong.
+    number (McNemar 1947), and they differ on no more than both together get wrong. Where examples do not count alike,
+    the square of a weight is at most the weight times the largest: the variance is then at most that weight times as
+    large, with shares that are weighted too.
 
     Args:
         wrong: the mean share of wrong answers, in [0, 1], [method].
         reference: the place of the method that differences are taken to.
-        num_tests: number of test examples.
+        num_tests: number of test examples, divided by the largest weight of one, where their mean weight is 1.
     """
     return np.sqrt((wrong + wrong[reference]) / num_tests)
 

@@ -14,6 +14,7 @@ from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method
 from bench.analysis.tables import markdown
 from bench.audit.subject import subject_of
+from bench.comparison.plan import roles_of
 from bench.comparison.problems import PROBLEMS
 from bench.comparison.statements import SILENT
 from bench.sweeps.spec import parameters
@@ -39,8 +40,9 @@ def _row(name: str, method: Method) -> dict[str, str]:
         for label, variant in (problem.baselines or {}).items():
             if variant.method.make is method.make:
                 tasks[task] = labels[label] = None
-                space = {**problem.level.space, **problem.space, **variant.space}
-                tuned |= dict.fromkeys(each for each in space if each in keywords and each not in variant.args)
+                roles = roles_of(variant)
+                names = [name for role in problem.shared_space for name in keywords if roles[name].name == role]
+                tuned |= dict.fromkeys(each for each in (*names, *variant.space) if each not in variant.args)
     unit, against = _protects(method)
     return {
         "method": f"`{name}`",

@@ -10,7 +10,7 @@ from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method
 from bench.algorithms.dp_dsgd import OUTSIDERS
 from bench.algorithms.parts.silos import total_rounds
-from bench.algorithms.search_space import Interval
+from bench.algorithms.search_space import OWN_EPOCHS, OWN_STEPS, Interval
 from bench.comparison.search import Choices, Space
 from bench.data.task import Task
 from bench.privacy.events import ADD_OR_REMOVE, REPLACE
@@ -23,7 +23,7 @@ class Variant(NamedTuple):
 
     method: the method to run.
     args: fixed arguments that define the variant; nothing else may change them.
-    space: argument -> values that it is tuned over, or an interval of them.
+    space: argument -> values that it is tuned over, or an interval of them, where the task has none for its role.
     num_rounds: (task, arguments) -> communication rounds, where the arguments determine them; None means those of the
         comparison.
     num_releases: (task, arguments) -> number of releases of a run, as counted by the method's event; None means one per
@@ -50,7 +50,7 @@ class Level(NamedTuple):
     adversaries: the words for this in the methods' releases.
     samplers: neighbouring relation -> value of the argument `sampler` for which privacy is proven under it.
     rounds: communication rounds of methods that do not set their own.
-    space: argument -> what it is tuned over, for every method that has it.
+    space: role of an argument -> what it is tuned over, for every method that has it (`bench.algorithms.base.Role`).
     defaults: task -> values of arguments by name, for every method that has them.
     baselines: task -> the suite's methods for it, by their names in the legend.
     """
@@ -65,7 +65,12 @@ class Level(NamedTuple):
     baselines: Callable[[Task], dict[str, Variant]]
 
 
-LOCAL_STEPS = 1000  # of every user without the others; on digits twice as many gain less than two points
+LOCAL_STEPS = 1000  # of every user without the others, at least
+
+
+def longer(number: int) -> list[int]:
+    """Return the lengths of training alone that are tried; held-out data say which is best."""
+    return [number, 2 * number, 4 * number]
 
 
 def of_users(personal: Choices, local_steps: int | None, local: str = "dual") -> dict[str, Variant]:
@@ -73,13 +78,14 @@ def of_users(personal: Choices, local_steps: int | None, local: str = "dual") ->
 
     Args:
         personal: ratios of step sizes that PPSGD is tuned over.
-        local_steps: steps of local learning for users with stored examples, independent of the number of rounds. With a
-            stream (None), users learn only in the rounds that draw them, since only then do they receive examples.
+        local_steps: steps of local learning for users with stored examples where they are not tuned, independent of the
+            number of rounds. With a stream (None), users learn only in the rounds that draw them, since only then do
+            they receive examples.
         local: form of the local models for stored examples, "dual" or "dense".
     """
     ppsgd, form = ALGORITHMS["ppsgd"], {"local": local} if local_steps else {}
     if local_steps:
-        local_learning = Variant(ALGORITHMS["local_learning"], form, {}, lambda task, args: local_steps)
+        local_learning = Variant(ALGORITHMS["local_learning"], form, {}, alone(local_steps))
     else:
         local_learning = Variant(ppsgd, form | {"personalization": 0.0}, {})
     return {
@@ -115,8 +121,13 @@ def _of_users_on_request(local_steps: int | None) -> dict[str, Variant]:
     if local_steps:
         ditto, tuned = ALGORITHMS["ditto"], ALGORITHMS["fine_tuning"]
         variants["Ditto"] = Variant(ditto, {}, ditto.space)
-        variants["Fine-tuning"] = Variant(tuned, five | {"own_steps": local_steps}, tuned.space)
+        variants["Fine-tuning"] = Variant(tuned, five, tuned.space)
     return {name: variant._replace(on_request=True) for name, variant in variants.items()}
+
+
+def alone(steps: int) -> Count:
+    """Return the number of rounds of learning alone: its argument, or else these."""
+    return lambda task, args: args["total_steps"] or steps
 
 
 def of_silos(
@@ -132,7 +143,7 @@ def of_silos(
     sgd, plain = ALGORITHMS["minibatch_sgd"], {"sampler": "all", "smoothing": "none"}
     phase_rounds = {"phase_rounds": list(rounds)}
     own = {"batch_size": num_records, "local": "dense"}
-    alone = Variant(ALGORITHMS["local_learning"], own, {}, lambda task, args: LOCAL_STEPS)
+    local_learning = Variant(ALGORITHMS["local_learning"], own, {}, alone(LOCAL_STEPS))
     return {
         "One-pass MB-SGD": Variant(sgd, plain | {"sampler": "once"}, phase_rounds, total_rounds),
         "Multi-pass MB-SGD": Variant(sgd, plain, phase_rounds, total_rounds),
@@ -142,7 +153,7 @@ def of_silos(
             {"phase_rounds": list(later), "regularization": Interval(1e-4, 1e-2)},
             total_rounds,
         ),
-        **({"Local learning": alone} if num_records else {}),
+        **({"Local learning": local_learning} if num_records else {}),
         "Accelerated MB-SGD": Variant(ALGORITHMS["accelerated"], plain, phase_rounds, total_rounds, on_request=True),
     }
 
@@ -154,19 +165,20 @@ def of_schools() -> dict[str, Variant]:
     With Poisson samples the privacy loss differs by the size of a silo, and computing it for every size takes minutes.
     """
     method, whole = ALGORITHMS["mr_mtl"], {"sampler": "all"}
-    alone = whole | {"start": "own", "regularization": 0.0}
+    private = whole | {"start": "own", "regularization": 0.0}
     return {
         "MR-MTL": Variant(method, whole | {"start": "own"}, method.space),
-        "FedAvg of records": Variant(method, alone | {"start": "mean"}, {}),
-        "Private local learning": Variant(method, alone, {}),
-        "Local learning": Variant(ALGORITHMS["local_learning"], {"local": "dense"}, {}, lambda task, args: LOCAL_STEPS),
+        "FedAvg of records": Variant(method, private | {"start": "mean"}, {}),
+        "Private local learning": Variant(method, private, {}),
+        "Local learning": Variant(ALGORITHMS["local_learning"], {"local": "dense"}, {}, alone(LOCAL_STEPS)),
     }
 
 
 def of_networks() -> dict[str, Variant]:
     """DP-SGD at every client: with averaging after every epoch and once at the end, clipping by layer, with other
     servers, local objectives and control variates, with a model for each client; and each client alone, with and
-    without privacy."""
+    without privacy. How often those average that do not say it in their name is the same for all (`num_epochs` of the
+    task)."""
     names = ("fedavg", "fedopt", "fedprox", "fedadamw", "scaffold", "mrmtl")
     method, server, prox, adamw, scaffold, own = (ALGORITHMS[f"dpsgd_{name}"] for name in names)
     momentum = {name: server.space[name] for name in ("server_step_size", "beta1")}
@@ -186,7 +198,7 @@ def of_networks() -> dict[str, Variant]:
                 "DP-SGD + FedAdam": Variant(server, {"optimiser": "adam"}, server.space),
                 "DP-SGD + FedProx": Variant(prox, {}, prox.space),
                 "DP-FedAdamW": Variant(adamw, {}, adamw.space),
-                "DP-SCAFFOLD": Variant(scaffold, {"num_epochs": 4.0}, {}),
+                "DP-SCAFFOLD": Variant(scaffold, {}, {}),
                 "DP-SGD + FedAvg (by layer)": Variant(method, {"num_epochs": 1.0, "clipping": "per_layer"}, {}),
                 "MR-MTL": Variant(own, {}, own.space),
                 "Private local learning": Variant(own, {"regularization": 0.0}, {}),
@@ -267,6 +279,7 @@ def _silos_of(task: Task) -> dict[str, Variant]:
 
 STEPS = Interval(1e-3, 10.0)
 CLIP_NORMS = Interval(0.1, 10.0)
+ALONE = {OWN_STEPS: longer(LOCAL_STEPS)}
 LEVELS = {
     "user": Level(
         neighbors=ADD_OR_REMOVE,
@@ -274,7 +287,7 @@ LEVELS = {
         adversaries=("everybody who sees the shared model", "all other users together"),
         samplers={ADD_OR_REMOVE: "poisson", REPLACE: "fixed"},
         rounds=200,
-        space={"step_size": STEPS, "server_step_size": STEPS, "clip_norm": CLIP_NORMS},
+        space={"step_size": STEPS, "server_step_size": STEPS, "clip_norm": CLIP_NORMS, **ALONE},
         defaults=lambda task: {
             "batch_size": min(10, _most_examples(task)),
             "num_sampled": min(50, max(1, task.num_clients // 4)),
@@ -287,7 +300,7 @@ LEVELS = {
         adversaries=("the server and the other silos",),
         samplers={REPLACE: "all"},
         rounds=35,
-        space={"step_size": STEPS, "clip_norm": CLIP_NORMS},
+        space={"step_size": STEPS, "clip_norm": CLIP_NORMS, **ALONE},
         defaults=lambda task: {"num_sampled": task.num_clients, "batch_size": 1},
         baselines=_silos_of,
     ),
@@ -297,11 +310,12 @@ LEVELS = {
         adversaries=("the server", "the server and the other silos"),
         samplers={ADD_OR_REMOVE: "poisson"},
         rounds=20,
-        space={"step_size": STEPS, "clip_norm": CLIP_NORMS},
+        space={"step_size": STEPS, "clip_norm": CLIP_NORMS, **ALONE, OWN_EPOCHS: longer(20)},
         defaults=lambda task: {
             "total_epochs": 20,
             "batch_size": min(64, _fewest_examples(task)),
             "momentum": 0.5,
+            "num_epochs": 1.0,
         },
         baselines=lambda task: of_networks(),
     ),

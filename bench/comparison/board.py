@@ -88,8 +88,10 @@ def board_request(
         "name": task,
         **(LESS if task in BY_LESS else {}),
     }
-    request = make_request(task=task, out=out, data_files=data_files, **whole | options)
-    return request._replace(scale=BOARD)
+    request = make_request(task=task, out=out, data_files=data_files, **whole | options)._replace(scale=BOARD)
+    if request.fresh or not (request.folder / PROTOCOL).exists():
+        return request
+    return read_protocol(request.folder).request(request)
 
 
 def _methods_in(folder: Path) -> set[str]:
@@ -162,7 +164,7 @@ def request_on_board(
     for name, value in said.items():
         if not any(_same(value, other) for other in (boards[name], usual[name])):
             raise InputError(f"{name} is {value}, but the board was run with {boards[name]}: leave it out")
-    return make_request(methods, **dict(rest) | boards)._replace(board=folder, accountant=protocol.accountant)
+    return protocol.request(make_request(methods, **dict(rest) | boards)._replace(board=folder))
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench.algorithms import ALGORITHMS
-from bench.algorithms.base import Method
+from bench.algorithms.base import Method, Role
 from bench.comparison.baselines import LEVELS, Count, Variant
 from bench.comparison.columns import check_free
 from bench.comparison.problems import names_of_unit
@@ -45,6 +45,7 @@ class Candidate(NamedTuple):
         and the requested ones with inf for all others.
     is_baseline: whether it is a baseline of the problem rather than one of the requested methods.
     against: the adversary for whom its noise is calibrated, in the words of its release; "" where there is no noise.
+    roles: argument -> its role; momentum only where it is tuned over what all methods of the comparison share.
     """
 
     label: str
@@ -58,6 +59,14 @@ class Candidate(NamedTuple):
     epsilons: Sequence[float]
     is_baseline: bool
     against: str
+    roles: Mapping[str, Role] = MappingProxyType({})
+
+    def applied(self, setting: Setting) -> dict[str, Any]:
+        """Return all arguments at a setting, where steps are as long as the setting says with their momentum."""
+        args = {**self.args, **setting}
+        defaults = {name: parameter.default for name, parameter in parameters(self.method)[0].items()}
+        momenta = {name: (defaults | args)[role.momentum] for name, role in self.roles.items() if role.momentum}
+        return args | {name: float(f"{args[name] * (1 - momentum):.4g}") for name, momentum in momenta.items()}
 
 
 class Plan(NamedTuple):
@@ -234,14 +243,15 @@ def _settled(
     """Return the fixed and the tuned arguments of a method; all others have a default, or scale the noise.
 
     Arguments that the variant fixes cannot be changed. For all others, the caller's `fixed` and `tuned` come first,
-    then the variant's own space, then that of the problem, then that of the privacy unit, and last `further`.
+    then the space of the request, which is the same for all methods, then the variant's own, and last `further`.
 
     Raises:
         InputError: for an argument without a value.
     """
     problem, noise, (keywords, _) = request.problem, variant.method.noise, parameters(variant.method)
     of_label = {name.partition(":")[2]: tried for name, tried in tuned.items() if name.startswith(f"{label}:")}
-    space = {**problem.level.space, **problem.space, **variant.space, **tuned, **of_label}
+    shared = _shared(variant, request)
+    space = {**shared, **variant.space, **({} if request.own_first else shared), **tuned, **of_label}
     given = {*variant.args, *fixed, noise}
     space = {name: tried for name, tried in space.items() if name in keywords and name not in given}
     defaults = {**further, **problem.level.defaults(task), **problem.defaults}
@@ -254,6 +264,21 @@ def _settled(
         if parameter.default is parameter.empty and name not in {*args, *space, noise}:
             raise InputError(f"{label} needs a value of {name}: give --set {name}=VALUE, or --tune it")
     return args, space
+
+
+def roles_of(variant: Variant, fixed: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Role]:
+    """Return the role of every argument of a method, by the values that are given before the search."""
+    keywords, _ = parameters(variant.method)
+    known = {name: each.default for name, each in keywords.items() if each.default is not each.empty}
+    known |= {**first_of(variant.space), **fixed, **variant.args}
+    said = _in_one_line(variant.method.roles, f"`roles` of {variant.method.make.__name__} fails")(**known)
+    return {name: Role(name) for name in keywords} | said
+
+
+def _shared(variant: Variant, request: Request) -> Space:
+    """Return the arguments of a method for which all methods share what they are tuned over."""
+    roles = {name: Role(name) if request.own_first else role for name, role in roles_of(variant, request.fixed).items()}
+    return {name: tried for role, tried in request.space.items() for name in roles if roles[name].name == role}
 
 
 def _check_names(
@@ -332,7 +357,7 @@ def _candidate(
             statement = Statement(sound.privacy_unit, sound.neighbors, statement.delta)
             _, release = reading(label, method, task, statement, first, 1)
         against = release.protects_against
-    num_rounds = variant.num_rounds or (lambda task, args: request.num_rounds)
+    num_rounds, shared = variant.num_rounds or (lambda task, args: request.num_rounds), _shared(variant, request)
     return Candidate(
         label=label,
         method=method._replace(make=without_test_data(method.make)),
@@ -345,6 +370,12 @@ def _candidate(
         epsilons=epsilons,
         is_baseline=is_baseline,
         against=against,
+        roles={
+            name: role
+            if name in space and space[name] is shared.get(name) and not request.own_first
+            else Role(role.name)
+            for name, role in roles_of(variant, request.fixed).items()
+        },
     )
 
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench.algorithms.identity import digest_of
-from bench.algorithms.search_space import check_space
+from bench.algorithms.search_space import OWN_STEP, check_space
 from bench.analysis import metric_limits
 from bench.comparison.baselines import LEVELS, Level, Variant
 from bench.comparison.columns import check_free
@@ -51,6 +51,8 @@ class Problem:
             independent repetitions (`bench.analysis.significance`). Default that of a fifth for the test.
         num_tests: number of test examples, where all trials are tested on the same ones and `metric` is the share of
             right or of wrong answers; intervals of gains then cover their choice. 0: every trial has its own.
+        largest_weight: task for testing -> by how much the test example that `metric` weighs most counts more than one
+            of num_tests, where they do not count alike. None: they do.
         tuning: trial -> the task for tuning: the same with held-out training data, or other data of the same kind.
             None: the tasks of `test`, which must then have a metric on held-out data.
         tuned_by: the metric for tuning, which never uses the test data. Default `metric`, measured on `tuning`.
@@ -61,7 +63,9 @@ class Problem:
         rounds: communication rounds of methods that do not set their own; default that of the unit.
         defaults: argument -> value, for every method that has it; all others are those of the unit.
         samplers: neighbouring relation -> value of the argument `sampler` for which privacy is proven under it.
-        space: argument -> values to tune over, for every method that has it; all others are those of the unit.
+        space: role of an argument -> values to tune over, for every method that has it, whatever the method's own; all
+            others are those of the unit. A role is an argument's name where the method says nothing else
+            (`bench.algorithms.base.Role`). "local_step_size", the step of users' own models, is "step_size" by default.
         baselines: name in the legend -> baseline; default the methods of the suite that fit the unit and the task.
         data: what the data are, in a few words, for the titles of figures.
         held_out: what the settings are chosen by, to follow "tuned on", for the figure.
@@ -94,6 +98,7 @@ class Problem:
     measured_on: Mapping[str, str] = dataclasses.field(default_factory=dict)
     test_ratio: float = 0.25
     num_tests: int = 0
+    largest_weight: Callable[[Task], float] | None = None
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
@@ -160,6 +165,14 @@ class Problem:
     def level(self) -> Level:
         """The defaults of this privacy unit."""
         return LEVELS[self.privacy_unit]
+
+    @property
+    def shared_space(self) -> Space:
+        """Role -> what it is tuned over, the same for all methods."""
+        space = {**self.level.space, **self.space}
+        if "step_size" in space:
+            space.setdefault(OWN_STEP, space["step_size"])
+        return space
 
     def test_tasks(self) -> Callable[[int], Task]:
         """trial -> the task for testing; it only measures `metric`, also on drawn users, and `also`."""

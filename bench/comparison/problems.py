@@ -11,8 +11,17 @@ import flax.linen as nn
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.loading import load_network
-from bench.algorithms.search_space import Interval
-from bench.comparison.baselines import LOCAL_STEPS, Variant, of_networks, of_peers, of_schools, of_silos, of_users
+from bench.algorithms.search_space import OWN_STEP, OWN_STEPS, Interval
+from bench.comparison.baselines import (
+    LOCAL_STEPS,
+    Variant,
+    longer,
+    of_networks,
+    of_peers,
+    of_schools,
+    of_silos,
+    of_users,
+)
 from bench.comparison.problem import Problem, from_tasks
 from bench.comparison.search import Choices, searched
 from bench.data.files import DataFiles, with_files
@@ -31,7 +40,7 @@ from bench.data.tasks.clients_file import (
     clients_with_network,
     sums_of_squares,
 )
-from bench.data.tasks.images import PICTURES, client_size
+from bench.data.tasks.images import PICTURES, client_size, largest_weight
 from bench.data.tasks.registry import COMPARED, TASKS, misnamed
 from bench.data.tasks.synthetic import risks
 from bench.errors import InputError
@@ -54,6 +63,8 @@ def _users(
     make: Callable[[int], Task],
     steps: str,
     *,
+    server_steps: str = "",
+    own_steps: str = "",
     test_ratio: float,
     data: str = "",
     held_out: str,
@@ -72,7 +83,10 @@ def _users(
     """Return a problem of users with personal models.
 
     Args:
-        steps: the interval of both step sizes.
+        steps: the interval of step sizes.
+        server_steps, own_steps: those of the server, and those of users' own models; "" takes `steps`. A momentum makes
+            the server's steps longer, and the interval is that of the longer ones.
+        local_steps: the least steps of a user alone; None for a stream.
         local: form of the local models, as for `ppsgd`.
         own, pooled: whose data `metric` is measured on, and how users are weighted.
     """
@@ -86,8 +100,10 @@ def _users(
         defaults={"batch_size": 10, "num_sampled": 50},
         space={
             "step_size": searched(steps),
-            "server_step_size": searched(steps),
+            "server_step_size": searched(server_steps or steps),
             "clip_norm": Interval(clip_norm / 30, clip_norm * 3),
+            OWN_STEP: searched(own_steps or steps),
+            OWN_STEPS: longer(local_steps or LOCAL_STEPS),
         },
         baselines=of_users(personal, local_steps, local),
         by_user=by_user,
@@ -99,7 +115,7 @@ def _users(
         test_ratio=test_ratio,
         data=data,
         held_out=held_out,
-        remark=remark or (f"Local learning takes {local_steps:,} steps." if local_steps else ""),
+        remark=remark,
     )
 
 
@@ -162,12 +178,13 @@ def _images(name: str) -> Problem:
         measured_on=measured_on,
         privacy_unit="example",
         delta=1e-5,
-        defaults={"total_epochs": 20, "batch_size": 64, "momentum": 0.5},
-        space={"step_size": Interval(0.03, 1.0)},
+        defaults={"total_epochs": 20, "batch_size": 64, "momentum": 0.5, "num_epochs": 1.0},
+        space={"step_size": Interval(0.02, 4.0)},
         baselines=of_networks(),
         # Clients that keep few images have others in every trial; else only the deal of the same images differs.
         test_ratio=0.0 if share < 1 else NUM_TESTS / PICTURES[dataset].num_train,
         num_tests=NUM_TESTS,
+        largest_weight=None if math.isinf(concentration) else largest_weight,
         data=f"{PICTURES[dataset].title}, ten clients with {size:,} images each{classes}",
         held_out="10,000 held-out training images",
     )
@@ -214,7 +231,7 @@ def _users_alike(
     """Return a problem of users that also measures the models of all users on the same examples.
 
     Args:
-        steps: the interval of all step sizes, those of users' own models included.
+        steps: the interval of step sizes.
         common: what these examples are.
         make: trial -> the task; default that of this name.
         also: the other metrics beside the metric.
@@ -225,7 +242,6 @@ def _users_alike(
     alike = f"{common}, the same for the model of every user, as the mean over users"
     return dataclasses.replace(
         on,
-        space={**on.space, "local_step_size": searched(steps)},
         common=f"common_{kind}",
         measured_on={**on.measured_on, f"common_{kind}": alike},
     )
@@ -251,7 +267,9 @@ def _cifar_users(name: str, classes: str) -> Problem:
         test_ratio=cifar.NUM_TEST / (cifar.SIZE - cifar.NUM_TEST - cifar.NUM_VALIDATION),
         data=f"CIFAR-10, {cifar.NUM_USERS} users with {cifar.SIZE} pictures each, {classes}",
         held_out=f"{cifar.NUM_VALIDATION} of every user's pictures",
-        local_steps=300,
+        server_steps="log:0.03:30",
+        own_steps="log:1e-4:3",
+        local_steps=600,
         clip_norm=0.3,
         also=BY_USER[:2],  # all users have equally many pictures
         common=CIFAR_COMMON,
@@ -267,6 +285,7 @@ def _shakespeare(name: str, model: str) -> Problem:
         test_ratio=TEST / (1 - TEST - VALIDATION),
         data=f"the next character of a speech from the last {context}, one role of a play per user",
         held_out="a tenth of every role's speeches",
+        own_steps="log:1e-3:3",
         local_steps=300,
         clip_norm=3.0,
         common=f"{NUM_COMMON} test characters of all roles",
@@ -298,6 +317,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         "digits",
         COMPARED["digits"],
         "log:1e-4:1e-1",
+        own_steps="log:1e-5:1e-2",
         test_ratio=0.118,  # 6,997 test images for 59,390 that are trained on
         data="handwritten digits, one writer per user",
         held_out=REMAINDER,
@@ -334,6 +354,8 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     "insteval": lambda: _users_alike(
         "insteval",
         "log:0.003:3",
+        server_steps="log:0.03:30",
+        own_steps="log:3e-4:1",
         test_ratio=TEST / (1 - TEST - VALIDATION),
         data="ratings of lectures, one student per user",
         held_out="a tenth of every student's ratings",
@@ -387,7 +409,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
         delta=1e-3,
         rounds=200,
         defaults={"batch_size": 32},
-        space={"step_size": Interval(0.01, 1.0), "clip_norm": Interval(0.1, 3.0)},
+        space={"step_size": Interval(0.01, 1.0), OWN_STEP: Interval(1e-3, 0.1), "clip_norm": Interval(0.1, 3.0)},
         baselines=of_schools(),
         test_ratio=0.255,  # 3,124 pupils for 12,238, since a fifth of every school is rounded up
         data="exam scores of pupils in 139 schools",

@@ -3,11 +3,14 @@
 import json
 import math
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
+from bench.algorithms.search_space import OWN_EPOCHS, OWN_STEPS, Interval
 from bench.comparison.request import BOARD, Request
-from bench.comparison.search import FURTHER_SEEDS
+from bench.comparison.search import FURTHER_SEEDS, Space, searched, written
 from bench.comparison.statements import BY, PLD
 from bench.errors import InputError
 from bench.files import read_regular, write_whole
@@ -15,6 +18,9 @@ from bench.inputs.declared import check, kinds
 from bench.privacy.events import check_delta
 
 PROTOCOL = "protocol.json"
+LATER = (OWN_STEPS, OWN_EPOCHS)  # roles that were not tuned where a protocol has no `space`
+EARLIER: Mapping[str, Space] = {"few_images_dirichlet": {"step_size": Interval(0.03, 1.0)}}  # what it then was
+REPLACED = ("few_images", "insteval", "cifar_users")  # tasks whose results without one cannot be continued
 
 
 class Protocol(NamedTuple):
@@ -30,6 +36,8 @@ class Protocol(NamedTuple):
         versions, which have none.
     accountant: a word of BY. Files of earlier versions do not name it. The noise of their runs was calibrated by "pld",
         as the columns of their rows show.
+    space: role of an argument -> what all methods are tuned over, as text that `searched` reads; empty in files of
+        earlier versions, where a method's own intervals came before those of the task.
     """
 
     task: str
@@ -42,6 +50,24 @@ class Protocol(NamedTuple):
     unit: str
     further_seeds: int = 0
     accountant: str = PLD
+    space: Mapping[str, str] = MappingProxyType({})
+
+    def request(self, request: Request) -> Request:
+        """Return a request on this task with what its methods are tuned over and accounted by.
+
+        Raises:
+            InputError: where that is of an earlier version, and not known.
+        """
+        request = request._replace(accountant=self.accountant)
+        if self.space:
+            return request._replace(space={role: searched(text) for role, text in self.space.items()})
+        if self.task in REPLACED:
+            raise InputError(
+                f"the results of {self.task} are of an earlier version, in which methods had other intervals of the "
+                f"same argument: run `python -m bench board {self.task} --fresh`"
+            )
+        known = {role: tried for role, tried in request.problem.shared_space.items() if role not in LATER}
+        return request._replace(space={**known, **EARLIER.get(self.task, {})}, own_first=True)
 
 
 def board_folder(board: str | os.PathLike, out: str | os.PathLike) -> Path:
@@ -63,6 +89,7 @@ def protocol_of(request: Request) -> Protocol:
         unit=unit,
         further_seeds=FURTHER_SEEDS,
         accountant=request.accountant,
+        space={} if request.own_first else {role: written(tried) for role, tried in request.space.items()},
     )
 
 
@@ -109,6 +136,8 @@ def read_protocol(folder: Path) -> Protocol:
             raise ValueError(f"further_seeds is {found.further_seeds}")
         if found.accountant not in BY:
             raise ValueError(f"accountant is {found.accountant}, but known are {', '.join(BY)}")
+        for text in found.space.values():
+            searched(text)
         return found
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
@@ -117,5 +146,5 @@ def read_protocol(folder: Path) -> Protocol:
         ) from None
     except RecursionError:
         raise InputError(f"{folder / PROTOCOL} is damaged: run the board again with --fresh") from None
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, AttributeError) as error:
         raise InputError(f"{folder / PROTOCOL} cannot be read ({error}): run the board again with --fresh") from None

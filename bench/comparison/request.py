@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from bench.algorithms.base import Method
@@ -48,6 +49,8 @@ class Request(NamedTuple):
     reference: name of the method that gains are taken over; None for the best baseline at each epsilon.
     on_the_way: whether test runs are also scored before their end.
     accountant: by which the noise of all methods is calibrated, as `accounted_by` says.
+    space: role of an argument -> what it is tuned over, the same for all methods; of the problem, or of the board.
+    own_first: whether a method's own space comes before it, as on boards of earlier versions.
     """
 
     problem: Problem
@@ -69,6 +72,8 @@ class Request(NamedTuple):
     reference: str | None = None
     on_the_way: bool = True
     accountant: str = PLD
+    space: Space = MappingProxyType({})
+    own_first: bool = False
 
     @property
     def folder(self) -> Path:
@@ -129,6 +134,7 @@ def make_request(
         out=Path(out),
         fresh=fresh,
         reference=reference,
+        space=on.shared_space,
     )
 
 

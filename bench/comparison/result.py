@@ -10,9 +10,10 @@ import pandas as pd
 
 from bench.comparison.plan import LOCAL_STEPS, Plan
 from bench.comparison.report import convergence
-from bench.comparison.search import Setting
+from bench.comparison.search import Setting, written
 from bench.sweeps.spec import parameters
 
+SHOWN = "g"  # format of the ends of an interval
 FEWEST = 3  # values of an argument of which one can lie at an end
 
 
@@ -86,7 +87,9 @@ class Comparison(NamedTuple):
         lines = []
         for label, candidate in self.plan.candidates.items():
             for argument in candidate.space:
-                ends = _ends(self.tuning.runs, self.runs, label, argument)
+                momentum = candidate.roles[argument].momentum
+                tried, tested = (_long(rows, argument, momentum) for rows in (self.tuning.runs, self.runs))
+                ends = _ends(tried, tested, label, argument)
                 for end in ("smallest", "largest"):
                     places = [
                         f"{count} of {of} splits at {at_epsilon(epsilon)}"
@@ -96,6 +99,38 @@ class Comparison(NamedTuple):
                     if places:
                         lines.append(f"{label}: {argument} is the {end} that was tried, on {', '.join(places)}")
         return lines
+
+    @property
+    def searched(self) -> pd.DataFrame:
+        """What each method was tuned over: argument, values, and the methods; one row for all that share a role."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for label, candidate in self.plan.candidates.items():
+            for argument, tried in candidate.space.items():
+                found.setdefault((candidate.roles[argument].name, written(tried, SHOWN)), []).append(label)
+        rows = [(role, tried.replace(",", ", "), ", ".join(labels)) for (role, tried), labels in sorted(found.items())]
+        return pd.DataFrame(rows, columns=["argument", "values", "methods"])
+
+    @property
+    def own_left_out(self) -> list[str]:
+        """Requested methods whose own values of an argument gave way to those that all methods share, in words."""
+        return [
+            f"{label} was tuned over {written(candidate.space[name], SHOWN)} for {name}, as all here, and not over "
+            f"its own: --tune {label}:{name}={written(tried, SHOWN)} takes that"
+            for label, candidate in self.plan.candidates.items()
+            for name, tried in candidate.method.space.items()
+            if not candidate.is_baseline
+            and name in candidate.space
+            and tried != candidate.space[name]
+            and candidate.space[name] is self.plan.request.space.get(candidate.roles[name].name)
+        ]
+
+    @property
+    def num_tests(self) -> float:
+        """The number of test examples that all splits share; fewer where some of them count more than others."""
+        problem, splits = self.plan.request.problem, range(self.plan.request.num_splits)
+        if problem.largest_weight is None:
+            return problem.num_tests
+        return problem.num_tests / max(problem.largest_weight(task) for task in map(problem.test_tasks(), splits))
 
     @property
     def still_improving(self) -> list[str]:
@@ -170,6 +205,7 @@ class Comparison(NamedTuple):
         declared = [label for label in self.requested if label not in self.not_private]
         lines = [
             *self.other_steps,
+            *self.own_left_out,
             *(f"{label}, of the board, is left out: {why}" for label, why in self.left_out.items()),
             *(f"{label}, a method of the suite, is left out: {reason}" for label, reason in self.plan.unfit.items()),
             *(
@@ -195,6 +231,13 @@ class Comparison(NamedTuple):
         ]
         # Those about the requested methods come first.
         return sorted(lines, key=lambda line: not any(label in line for label in self.requested))
+
+
+def _long(rows: pd.DataFrame, argument: str, momentum: str) -> pd.DataFrame:
+    """Return the rows with steps as long as they are with their momentum."""
+    if not momentum or momentum not in rows:
+        return rows
+    return rows.assign(**{argument: rows[argument] / (1 - rows[momentum].astype(float))})
 
 
 def _ends(

@@ -116,6 +116,13 @@ def _box(choices: Choices, centre: Any, half: float) -> tuple[float, float]:
     return place - half, place + half
 
 
+def written(choices: Choices, form: str = "") -> str:
+    """Return what to search as text that `searched` reads, the ends of an interval in a format; "" has all digits."""
+    if isinstance(choices, Interval):
+        return ":".join(["log" if choices.log else "lin", format(choices.low, form), format(choices.high, form)])
+    return ",".join(map(str, choices))
+
+
 def searched(text: str) -> list[Any] | Interval:
     """Parse what to search: the interval "log:LOW:HIGH" or "lin:LOW:HIGH", or a list as in `values`.
 

@@ -103,7 +103,7 @@ def _later(plan: Plan, task: Task, settings: Mapping[str, Sequence[Setting]]) ->
             if stage in stages and size(candidate.space) <= request.num_settings:
                 continue  # all combinations are tried in the first stage
             method = candidate.method
-            whole = arguments(method, {**candidate.args, **settings[label][0], method.noise: 1.0})
+            whole = arguments(method, {**candidate.applied(settings[label][0]), method.noise: 1.0})
             if stage == again:
                 runs = (math.inf in candidate.epsilons) * min(FINALISTS, len(settings[label])) * FURTHER_SEEDS
             else:
@@ -331,7 +331,7 @@ def _points(
     method, statement = candidate.method, candidate.statement
     rows = []
     for target, number in tried:
-        args = {**candidate.args, **settings[number]}
+        args = candidate.applied(settings[number])
         whole = arguments(method, {**args, method.noise: 1.0})
         method.fits(task, **whole)
         rounds, releases = candidate.num_rounds(task, whole), candidate.num_releases(task, whole)

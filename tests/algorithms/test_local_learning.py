@@ -89,7 +89,8 @@ def test_in_comparisons_users_with_stored_examples_need_not_wait_for_rounds():
     local = PROBLEMS["digits"]().baselines["Local learning"]
     assert local.method is ALGORITHMS["local_learning"]
     assert local.num_rounds is not None
-    assert local.num_rounds(digits(), {}) == LOCAL_STEPS
+    assert local.num_rounds(digits(), {"total_steps": 0}) == LOCAL_STEPS
+    assert local.num_rounds(digits(), {"total_steps": 4 * LOCAL_STEPS}) == 4 * LOCAL_STEPS
     assert PROBLEMS["synthetic"]().baselines["Local learning"].num_rounds is None
 
 

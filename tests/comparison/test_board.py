@@ -26,6 +26,7 @@ from bench.comparison.problems import PROBLEMS
 from bench.comparison.report import figure
 from bench.comparison.result import at_end
 from bench.comparison.run import compare as compared
+from bench.comparison.search import written
 from bench.comparison.stages import KEYS, choose, with_spent
 from bench.errors import InputError
 from bench.store import part_files
@@ -177,7 +178,10 @@ def test_a_method_that_its_audit_refutes_is_no_entry(out, tmp_path):
 
 def test_what_every_method_got_is_written_down(out):
     protocol = protocols.read_protocol(out / "board" / "tiny")
-    assert protocol == protocols.Protocol("tiny", [1.0, 4.0], 2, 8, 5, 1e-4, "add-or-remove one", "user", 2)
+    space = {role: written(tried) for role, tried in PROBLEMS["tiny"]().shared_space.items()}
+    assert protocol == protocols.Protocol(
+        "tiny", [1.0, 4.0], 2, 8, 5, 1e-4, "add-or-remove one", "user", 2, space=space
+    )
 
 
 COMMITTED = sorted(path.parent for path in (RESULTS / "board").glob("*/protocol.json"))

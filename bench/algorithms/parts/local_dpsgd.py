@@ -30,7 +30,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from bench.algorithms.base import Algorithm, Cost, Scalar, State, check_noise_has_a_scale
+from bench.algorithms.base import Algorithm, Cost, Role, Scalar, State, check_noise_has_a_scale
 from bench.algorithms.parts.averaging import Server
 from bench.algorithms.parts.counting import num_parameters, used_at_least_once
 from bench.algorithms.parts.shared_arguments import SharedArguments
@@ -350,3 +350,8 @@ def check(
             "accounted for here, take sampler 'poisson', or noise_multiplier 0"
         )
     check_noise_has_a_scale(noise_multiplier, clip_norm)
+
+
+def roles(**_) -> dict[str, Role]:
+    """Return the role of the clients' step."""
+    return {"step_size": Role("step_size", momentum="momentum")}

@@ -45,6 +45,16 @@ COST = (
     "chosen by such scores, has no such ε."
 )
 
+SEARCHED = (
+    "What was tuned, and over which values. All methods with a step size, a clipping norm or a number of own steps "
+    "have the same for it, whatever they call it. With a momentum b, a step counts as 1 / (1 - b) times as long. A "
+    "search leaves an interval where the best value lies near its end."
+)
+OWN_FIRST = (
+    "What was tuned, and over which values. This is by the rule of an earlier version: where a method has an interval "
+    "of its own, that stands in place of the one that all others have."
+)
+
 
 def draw(table: pd.DataFrame, held_out: str, remark: str = "", common: str = ""):
     """Draw one panel per privacy statement and metric.
@@ -168,7 +178,7 @@ def write(comparison: Comparison) -> pd.DataFrame:
         against=comparison.adversaries,
         reference=request.reference,
         test_ratio=problem.test_ratio,
-        num_tests=problem.num_tests,
+        num_tests=comparison.num_tests,
     )
     tried = {"metric": problem.tuned_by, "best": problem.best}
     lines = budget.curves(comparison.tuning.runs, **tried)
@@ -194,7 +204,9 @@ def write(comparison: Comparison) -> pd.DataFrame:
                 tables.markdown(measured.printed(whole, name)),
             )
         ]
-        parts = (first, tables.markdown(shown), *others, COST, tables.markdown(costs(whole)))
+        searched = comparison.searched
+        tuned = (OWN_FIRST if request.own_first else SEARCHED, tables.markdown(searched)) if len(searched) else ()
+        parts = (first, tables.markdown(shown), *others, COST, tables.markdown(costs(whole)), *tuned)
         write_whole(folder / f"{COMPARISON}.md", "\n\n".join(part.strip() for part in parts) + f"\n{notes}")
         runs = comparison.tuning.runs
         facts = [name for name in map(str, runs) if is_reserved(name) and name not in ("algorithm", "trial", "seed")]

@@ -28,7 +28,7 @@ def table(
     against: Mapping[str, str],
     reference: str | None = None,
     test_ratio: float = 0.0,
-    num_tests: int = 0,
+    num_tests: float = 0,
 ) -> pd.DataFrame:
     """Return one row per method and epsilon.
 
@@ -102,7 +102,7 @@ def _with_gains(
     best: str,
     baselines: Sequence[str],
     test_ratio: float,
-    num_tests: int,
+    num_tests: float,
 ) -> pd.DataFrame:
     """Return the methods at one epsilon, with their paired differences to the baseline with the best mean."""
     at_epsilon = rows[(rows[[*PANEL, "target_epsilon"]] == group[[*PANEL, "target_epsilon"]].iloc[0]).all(axis=1)]

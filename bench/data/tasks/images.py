@@ -205,8 +205,7 @@ def accuracy_by_class(params, task: Task) -> dict:
     """
     labels = task.evaluation["test"][1]
     counts = jnp.bincount(labels, length=NUM_CLASSES).astype(jnp.float32)
-    owned = task.need(Network).pool[1][task.train]
-    shares = jnp.mean(jax.nn.one_hot(owned, NUM_CLASSES), axis=1)  # [client, class]
+    shares = _shares(task)
 
     def measured(model) -> tuple[Array, Array, Array]:
         """Return the accuracy of each class, [class], the share of hits, and the loss; NaN where not finite."""
@@ -233,6 +232,19 @@ def accuracy_by_class(params, task: Task) -> dict:
         "test_loss": jnp.mean(loss),
         "local_test_accuracy": on_own(of_class),
     }
+
+
+def _shares(task: Task) -> Array:
+    """Return how common every class is among the clients' training pictures, [client, class]."""
+    return jnp.mean(jax.nn.one_hot(task.need(Network).pool[1][task.train], NUM_CLASSES), axis=1)
+
+
+def largest_weight(task: Task) -> float:
+    """Return the weight of the test picture that counts most in the mean of local_test_accuracy over clients, where the
+    mean weight of a picture is 1."""
+    of_class = np.bincount(np.asarray(task.evaluation["test"][1]), minlength=NUM_CLASSES)
+    mine = np.asarray(_shares(task), float).mean(0)
+    return float(np.max(mine[of_class > 0] * of_class.sum() / of_class[of_class > 0]))
 
 
 def _tested(params, task: Task) -> tuple[Array, Array]:
