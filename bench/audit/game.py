@@ -65,7 +65,8 @@ def play(subject: Subject, relation: str, shapes: Sequence[str], *, runs: int, s
     without = views(subject, np.zeros((first, *subject.canary(shapes[0]).shape), np.float32), seed).seen
     few = min(first, CHUNK)
     tried = in_world(subject, relation, OVERFLOW, 0, jax.random.split(jax.random.key(seed), few))
-    for place, shape in enumerate([*shapes, *([] if tried.finite.all() else [OVERFLOW])], start=1):
+    played = list(shapes) if tried.finite.all() else [*shapes, OVERFLOW]
+    for place, shape in enumerate(played, start=1):
         begun = time.monotonic()
         keys = jax.random.split(jax.random.key(seed + place), 2 * runs)
         ran = [in_world(subject, relation, shape, world, keys[world * runs :][:runs]) for world in (0, 1)]
@@ -115,9 +116,8 @@ def in_world(subject: Subject, relation: str, shape: str, world: int, keys) -> V
 
 def _of_finite(ins: np.ndarray, outs: np.ndarray, first: int, shape: str) -> Test:
     """Return the test by whether what is public is finite, [run] in each world."""
-    scores = 1.0 - ins, 1.0 - outs
-    pilot, rest = tuple(each[:first] for each in scores), tuple(each[first:] for each in scores)
-    return Test(pilot, rest, FINITE, shape=shape)
+    ins, outs = 1.0 - ins, 1.0 - outs
+    return Test((ins[:first], outs[:first]), (ins[first:], outs[first:]), FINITE, shape=shape)
 
 
 def _when_asked(score: Score, rest: tuple[np.ndarray, np.ndarray]) -> Callable[[], Scores]:
