@@ -72,7 +72,7 @@ def play(subject: Subject, relation: str, shapes: Sequence[str], *, runs: int, s
         ran = [in_world(subject, relation, shape, world, keys[world * runs :][:runs]) for world in (0, 1)]
         flats = [each.seen.reshape(runs, -1).astype(np.float64) for each in ran]
         if not all(each.finite.all() for each in ran):
-            tests += [_of_finite(*(each.finite for each in ran), first, shape)]
+            tests += [_of_finite(ran[0].finite, ran[1].finite, first, shape)]
         if shape == OVERFLOW:
             continue
         pilots, rest = (flats[0][:first], flats[1][:first]), (flats[0][first:], flats[1][first:])
