@@ -68,7 +68,7 @@ def epsilon(
     sigma = noise_multiplier
     usable = sigma == 0 or NOISE[0] <= sigma <= NOISE[1]
     events.require("--noise-multiplier", sigma, usable, f"give 0, or a number from {NOISE[0]:g} to {NOISE[1]:g}")
-    by = accountant or _usual(sampling, steps)
+    by = accountant or _usual(sampling, steps, delta)
     rate = _checked(steps, delta, sampling_rate, sampling, by)
     release = _release(sigma, sampling, rate, by, delta)
     value = accounting.epsilon(release, steps)
@@ -100,7 +100,7 @@ def noise(
 
     events.require("--epsilon", epsilon, 0 < epsilon < math.inf, "give a finite number above 0")
     large = sampling == "poisson" and epsilon > accounting.PLD_LIMIT / 2
-    by = accountant or ("rdp" if large else _usual(sampling, steps))
+    by = accountant or ("rdp" if large else _usual(sampling, steps, delta))
     rate = _checked(steps, delta, sampling_rate, sampling, by)
 
     def release(sigma: float) -> events.Release:
@@ -118,14 +118,17 @@ def noise(
     _print("noise_multiplier", sigma, f"{sigma:.6g}", meaning, release(sigma), steps, rate, as_json)
 
 
-def _usual(sampling: str, steps: int) -> str:
+def _usual(sampling: str, steps: int, delta: float) -> str:
     """Return the accountant that is taken where none is named."""
-    return "pld" if sampling == "none" or (sampling == "poisson" and steps <= MOST_STEPS["pld"]) else "rdp"
+    from bench.privacy.accounting import SMALLEST_DELTA
+
+    fits = sampling == "poisson" and steps <= MOST_STEPS["pld"] and delta >= SMALLEST_DELTA
+    return "pld" if sampling == "none" or fits else "rdp"
 
 
 def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: str, accountant: str) -> float:
     """Return the sampling rate to account with; raises an InputError that names the option for an unusable value."""
-    from bench.privacy import events
+    from bench.privacy import accounting, events
 
     known = (*events.SAMPLINGS, BINS)
     if sampling not in known:
@@ -136,6 +139,10 @@ def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: st
         raise InputError("--accountant pld does not support --sampling fixed: use --accountant rdp.")
     if (sampling, accountant) == (BINS, "pld"):
         raise InputError(f"--sampling {BINS} has an accountant of its own: leave out --accountant.")
+    if (sampling, accountant) == ("poisson", "pld") and delta < accounting.SMALLEST_DELTA:
+        raise InputError(
+            f"--accountant pld is not exact below --delta {accounting.SMALLEST_DELTA:g}: leave it out, or use rdp."
+        )
     most = MOST_STEPS[accountant]
     events.require("--steps", steps, 1 <= steps <= most, f"give 1 to {most:,} with --accountant {accountant}")
     events.check_delta("--delta", delta)
@@ -179,7 +186,8 @@ def _meaning(release: "Release", steps: int, value: float) -> str:
     if release.accountant == "rdp_wide":
         floor = accounting.rdp_floor(release.delta, wide=True)
         text += f"; close to {floor:.2g}, below which this conversion cannot go" if value < 1.5 * floor else ""
-        tighter = release.neighbors != events.REPLACE and value <= accounting.PLD_LIMIT / 2
+        small = value <= accounting.PLD_LIMIT / 2 and release.delta >= accounting.SMALLEST_DELTA
+        tighter = release.neighbors != events.REPLACE and small
         text += "; --accountant pld is tighter" if tighter else ""
     return text + "."
 

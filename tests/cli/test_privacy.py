@@ -209,6 +209,10 @@ BAD = [
                 {"--sampling": "fixed", "--accountant": "pld"},
                 "--accountant pld does not support --sampling fixed: use --accountant rdp.",
             ),
+            (
+                {"--accountant": "pld", "--delta": 1e-15},
+                "--accountant pld is not exact below --delta 1e-10: leave it out, or use rdp.",
+            ),
         ]
     ),
 ]

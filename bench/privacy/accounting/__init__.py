@@ -20,7 +20,7 @@ from bench.privacy.accounting.atoms import Atoms, atoms_of
 from bench.privacy.accounting.bins import bins_epsilon
 from bench.privacy.accounting.disk import kept
 from bench.privacy.accounting.exact import composition_epsilon, gdp_epsilon, group_of_two, pure_composition
-from bench.privacy.accounting.pld import PLD_LIMIT, knows, pld_epsilon
+from bench.privacy.accounting.pld import PLD_LIMIT, SMALLEST_DELTA, knows, pld_epsilon
 from bench.privacy.accounting.published import moments_as_published, zcdp_as_published
 from bench.privacy.accounting.rdp import ORDERS, rdp_curve, rdp_epsilon, rdp_floor, wide_rdp_epsilon
 from bench.privacy.accounting.search import central_limit, smallest
@@ -30,6 +30,7 @@ __all__ = [
     "CONVERSIONS",
     "ORDERS",
     "PLD_LIMIT",
+    "SMALLEST_DELTA",
     "epsilon",
     "epsilons",
     "group_of_two",
@@ -111,7 +112,9 @@ def _spent(atoms: Atoms, release: Release) -> float:
 
 
 def pld_knows(release: Release) -> bool:
-    """Return whether accountant "pld" is proven for what a release states, so that it can replace its accountant."""
+    """Return whether accountant "pld" bounds what a release states, so that it can replace its accountant."""
+    if release.delta < SMALLEST_DELTA:
+        return False
     atoms = {atom for part in _parts(checked(release), 1) for atom in atoms_of(part)}
     return all(isinstance(atom, dp.NonPrivateDpEvent) or knows(atom, release.neighbors) for atom in atoms)
 

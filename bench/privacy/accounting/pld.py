@@ -1,5 +1,5 @@
-"""Privacy loss distributions of dp_accounting, pessimistic (Doroshenko et al. 2022), and at small deltas those of
-`tilted`: an upper bound on epsilon, too large by about 0.2 % at most. Plain Gaussians and Laplace, also mixed;
+"""Privacy loss distributions of dp_accounting, pessimistic (Doroshenko et al. 2022): an upper bound on epsilon, too
+large by about 0.2 % at most, at deltas from SMALLEST_DELTA on. Plain Gaussians and Laplace, also mixed;
 Poisson-sampled Gaussians under "add-or-remove one".
 
 Laplace noise of scale 1 in each coordinate, on a sum that moves by at most e in L1, is accounted as one
@@ -21,16 +21,16 @@ from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 from bench.errors import InputError
 from bench.privacy.accounting.atoms import Atoms
 from bench.privacy.accounting.rdp import rdp_epsilon
-from bench.privacy.accounting.tilted import epsilon_at, gaussian_losses, laplace_losses
 from bench.privacy.events.release import ADD_OR_REMOVE
 
 PLD_LIMIT = 200.0  # above this RDP value a PLD takes millions of points, for an epsilon that means no privacy
-SMALL_DELTA = 1e-8  # below it the library's transforms lose the tail: epsilon is 0.7 % too small at 1e-12
+SMALLEST_DELTA = 1e-10  # below it the library's transforms lose the tail: epsilon is 0.7 % too small at 1e-12
 PLD_LAPLACE = 32.0  # pure epsilon above this cap is added to the result; the cap costs e^-32 in delta
 
 
 def pld_epsilon(atoms: Atoms, neighbors: str, delta: float) -> float:
-    """Return the epsilon at delta of a composition; NaN where the RDP value of its Gaussians exceeds PLD_LIMIT.
+    """Return the epsilon at delta of a composition; NaN where the RDP value of its Gaussians exceeds PLD_LIMIT, and
+    below SMALLEST_DELTA.
 
     Raises:
         InputError: for a part that is not known under this relation.
@@ -38,6 +38,8 @@ def pld_epsilon(atoms: Atoms, neighbors: str, delta: float) -> float:
     for atom in atoms:
         if not knows(atom, neighbors):
             raise InputError(f"accountant pld does not know {atom} under {neighbors}: take rdp.")
+    if delta < SMALLEST_DELTA:
+        return math.nan
     gaussians = {atom: times for atom, times in atoms.items() if not isinstance(atom, dp.LaplaceDpEvent)}
     if gaussians and rdp_epsilon(gaussians, neighbors, delta) > PLD_LIMIT:
         return math.nan
@@ -71,12 +73,9 @@ def _composed_epsilon(atoms: frozenset[tuple[Any, int]], delta: float) -> float:
         else:
             parts.append((atom, times))
     interval = _interval(parts)
-    if delta < SMALL_DELTA:
-        epsilon = above + _epsilon_at_small(parts, interval, delta)
-    else:
-        losses = [_loss(atom, interval).self_compose(times) for atom, times in parts]
-        composed = reduce(lambda loss, other: loss.compose(other), losses)
-        epsilon = above + _epsilon_at(composed, delta, capped, interval)
+    losses = [_loss(atom, interval).self_compose(times) for atom, times in parts]
+    composed = reduce(lambda loss, other: loss.compose(other), losses)
+    epsilon = above + _epsilon_at(composed, delta, capped, interval)
     only_laplace = all(isinstance(atom, dp.LaplaceDpEvent) for atom, _ in atoms)
     return min(epsilon, above + capped) if only_laplace else epsilon
 
@@ -100,20 +99,6 @@ def _epsilon_at(composed: PrivacyLossDistribution, delta: float, largest: float,
         middle = (low + high) / 2
         low, high = (middle, high) if composed.get_delta_for_epsilon(middle) > delta else (low, middle)
     return high
-
-
-def _epsilon_at_small(parts: Sequence[tuple[Any, int]], interval: float, delta: float) -> float:
-    """Return the epsilon at a delta below SMALL_DELTA: the larger of those for a unit that is removed and added."""
-    lost = delta * 1e-6 / sum(times for _, times in parts)
-    ways = []
-    for atom, times in parts:
-        if isinstance(atom, dp.LaplaceDpEvent):
-            found = [laplace_losses(1 / atom.noise_multiplier, interval)]
-        else:
-            found = gaussian_losses(*_gaussian_parameters(atom), interval, lost)
-        ways.append([(losses, times) for losses in (found[0], found[-1])])
-    found = [epsilon_at(way, interval, delta) for way in zip(*ways, strict=True)]
-    return math.nan if any(map(math.isnan, found)) else max(found)
 
 
 @lru_cache(maxsize=64)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from bench.privacy import events
-from bench.privacy.accounting import epsilon
+from bench.privacy.accounting import epsilon, pld, pld_knows
+from bench.privacy.accounting.exact import gdp_epsilon
 
 DELTA = math.exp(-5)
 
@@ -163,3 +164,14 @@ def test_pld_is_below_composition_is_below_the_sum_and_all_rise_with_what_is_rel
     for accountant in ("pld", "composition"):
         assert spent(accountant, rounds=rounds + 1) * slack >= spent(accountant)
         assert spent(accountant, more=1.1) * slack >= spent(accountant)
+
+
+@pytest.mark.parametrize(("delta", "bounded"), [(pld.SMALLEST_DELTA, True), (1e-12, False), (1e-15, False)])
+def test_below_the_deltas_that_its_transforms_resolve_there_is_no_number(delta, bounded):
+    """The library's epsilon would be infinite at 1e-15 and too small at 1e-12; without sampling, it is known."""
+    release = events.poisson_gaussian(1.0, sampling_rate=0.01, accountant="pld", delta=delta)
+    assert pld_knows(release) is bounded
+    assert math.isnan(epsilon(release, 1000)) is not bounded
+    if bounded:
+        exact = gdp_epsilon({dp.GaussianDpEvent(3.0): 20}, delta)
+        assert exact <= pld.pld_epsilon({dp.GaussianDpEvent(3.0): 20}, events.REPLACE, delta) <= exact * 1.002
