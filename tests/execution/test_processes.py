@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import jax
 import psutil
@@ -164,7 +165,7 @@ def test_where_a_module_is_from_is_looked_up_once(monkeypatch):
     """There are some two thousand modules, and something is sent for almost every unit."""
     shared.packed(len)
     with monkeypatch.context() as patched:
-        patched.setattr(shared.Path, "resolve", lambda path: pytest.fail(f"{path} is looked up again"))
+        patched.setattr(Path, "resolve", lambda path: pytest.fail(f"{path} is looked up again"))
         shared.packed(len)
 
 
