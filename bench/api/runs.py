@@ -254,50 +254,29 @@ def merge(
 
 @of_declared_types
 def status(
-    sweeps: str | Sequence[str] = (),
-    scale: str = "smoke",
-    *,
-    predict: bool = False,
-    users: int | None = None,
-    points: int | None = None,
-    out: str | os.PathLike = "results",
-    data_dir: str | os.PathLike | None = None,
-    source: str | None = None,
+    sweeps: str | Sequence[str] = (), scale: str = "smoke", *, out: str | os.PathLike = "results"
 ) -> pd.DataFrame:
-    """Count the finished and missing runs of sweeps and the core-hours left, or predict the cost of all runs.
+    """Count the finished and missing runs of sweeps and the core-hours left. No data are read.
 
     Args:
-        sweeps: one or several names of sweeps or of folders with your own values; none means all, without a prediction.
+        sweeps: one or several names of sweeps or of folders with your own values; none means all.
         scale: "smoke", "laptop" or "paper".
-        predict: whether to predict the cost of all runs on one machine and on many, by a model fitted to finished runs.
-        users: number of users to predict for, in place of the sweep's.
-        points: number of points of each entry to predict for, in place of the sweep's.
         out: the folder of results.
-        data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
-        source: what data are fetched from: "publisher", "packages", "tensorflow-datasets", "none", or "any", which
-            tries the publisher first; default the one that BENCH_SOURCE names, or "any".
 
     Returns:
-        One row per sweep and entry: wanted, there, missing and core_hours, or the fields of
-        `bench.upkeep.predict.Prediction`.
+        One row per sweep and entry: wanted, there, missing and core_hours.
 
     Raises:
-        InputError: for an unknown name, or a number out of range.
+        InputError: for an unknown name.
     """
-    from bench.upkeep import predict as predicting
     from bench.upkeep.status import statuses
 
-    names, data_files = [sweeps] if isinstance(sweeps, str) else list(sweeps), DataFiles(data_dir, source)
-    predicting.check(names, predict=predict, users=users, points=points)
-    found = statuses(names, scale, Path(out), data_files)
-    if predict:
-        made = predicting.predict(names, scale, Path(out), data_files, users=users, points=points)
-        return pd.json_normalize([prediction.as_dict() for prediction in made])
+    names = [sweeps] if isinstance(sweeps, str) else list(sweeps)
     rows = [
-        {"sweep": prediction.sweep, "entry": label, "wanted": rest.wanted, "there": rest.there, "missing": rest.missing}
+        {"sweep": found.sweep, "entry": label, "wanted": rest.wanted, "there": rest.there, "missing": rest.missing}
         | {"core_hours": rest.hours}
-        for prediction in found
-        for label, rest in prediction.entries.items()
+        for found in statuses(names, scale, Path(out), DataFiles())
+        for label, rest in found.entries.items()
     ]
     return pd.DataFrame(rows)
 

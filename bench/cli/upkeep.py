@@ -54,40 +54,21 @@ def status(
             "--verify", help="Check every part file and every id; the exit status is 1 where something is wrong."
         ),
     ] = False,
-    predict: Annotated[
-        bool,
-        typer.Option("--predict", help="Predict the cost of all runs of these sweeps, on one machine and on many."),
-    ] = False,
-    users: Annotated[int | None, typer.Option(help="With --predict: number of users, in place of the sweep's.")] = None,
-    points: Annotated[
-        int | None, typer.Option(help="With --predict: number of points of each entry, in place of the sweep's.")
-    ] = None,
     data_dir: DataDir = None,
     source: Source = None,
 ) -> None:
     """Show which runs of the sweeps are finished or missing, and the core-hours left. Changes nothing.
 
-    Example: python -m bench status ppsgd_synthetic --scale laptop --predict --users 100000 --points 50
+    Example: python -m bench status ppsgd_synthetic --scale laptop
     """
     from bench.data.files import DataFiles
-    from bench.upkeep import predict as predicting
     from bench.upkeep.status import statuses, written
 
-    predicting.check(names or [], predict=predict, users=users, points=points)
-    data_files = DataFiles(data_dir, source)
-    found = statuses(names or [], scale, out, data_files, verified=verify)
-    predictions = []
-    if predict:
-        predictions = predicting.predict(names or [], scale, out, data_files, users=users, points=points)
+    found = statuses(names or [], scale, out, DataFiles(data_dir, source), verified=verify)
     if as_json:
-        dicts = [status.as_dict() for status in found]
-        for row in dicts if predict else []:
-            row["predictions"] = [each.as_dict() for each in predictions if each.sweep == row["sweep"]]
-        print(json.dumps(dicts, indent=2))
+        print(json.dumps([status.as_dict() for status in found], indent=2))
     else:
         print(written(found, by_entry=bool(names)))
-        if predict:
-            print("", predicting.written(predictions), sep="\n")
     problems = [line for status in found for line in status.problems]
     for line in problems:
         print(line, file=sys.stderr)

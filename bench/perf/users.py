@@ -1,5 +1,5 @@
 """Rounds of private FedAvg and PPSGD with growing numbers of users: time and memory, with a straight line through the
-first two, and the time with the most users, with the cost model's prediction from the others.
+first two numbers.
 """
 
 import gc
@@ -16,8 +16,7 @@ from bench.execution import memory
 from bench.models.additive import squared_loss
 from bench.perf.measure import Measurement, Workload, best_time
 from bench.sweeps import engine
-from bench.sweeps.counts import Counts, work_of
-from bench.upkeep import cost
+from bench.sweeps.counts import work_of
 
 FEATURES, EXAMPLES = 10, 5
 COUNTS = (10**3, 10**4, 10**5, 10**6)
@@ -76,29 +75,17 @@ def round_of_many(name: str) -> Workload:
 
 
 class Measured(NamedTuple):
-    """One round of a method: seconds, GB of the compiled program and of the running process, and its work."""
+    """One round of a method: seconds, GB of the compiled program, and of the running process."""
 
     seconds: float
     program: float
     process: float
-    work: Counts
 
 
 def _measured(name: str, task: Task) -> Measured:
     workload = round_of(name, task)
     seconds = best_time(workload.run) / workload.units
-    return Measured(seconds, workload.bytes / 1e9, psutil.Process().memory_info().rss / 1e9, workload.work)
-
-
-def _predicted(name: str, counts: list[int], rows: list[Measured]) -> list[Measurement]:
-    """Predict the time at the largest number of users with the cost model fitted on the others."""
-    if len(rows) < 3:
-        return []
-    model = cost.fit([cost.Cell(row.work, 1, row.seconds) for row in rows[:-1]])
-    seconds = model.seconds(rows[-1].work, 1)
-    remarks = f"{seconds / rows[-1].seconds:.2f} times what was measured"
-    what = f"{name}, {counts[-1]:,} users: time predicted from the others"
-    return [Measurement(what, 1e3 * seconds, "ms a round", "within 25 %", remarks)]
+    return Measured(seconds, workload.bytes / 1e9, psutil.Process().memory_info().rss / 1e9)
 
 
 def _line(counts, values, count: int) -> float:
@@ -136,5 +123,4 @@ def users(counts=COUNTS) -> list[Measurement]:
             for count, value in zip(done, values, strict=True):
                 straight = f"straight line: {_line(done, values, count):.3g}" if len(done) > 1 else ""
                 lines.append(Measurement(f"{name}, {count:,} users: {what}", value, unit, remarks=straight))
-        lines += _predicted(name, done, rows)
     return lines

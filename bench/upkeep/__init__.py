@@ -1,1 +1,1 @@
-"""What is done with results: their status, a prediction of their cost, merging and export."""
+"""What is done with results: their status, merging and export."""

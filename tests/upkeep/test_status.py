@@ -8,6 +8,8 @@ import pytest
 from made_up_parts import put
 from tiny_sweeps import private_sgd, run, walks
 
+import bench
+from bench.cli import upkeep
 from bench.data.files import DataFiles
 from bench.errors import InputError
 from bench.execution.run import run_sweep
@@ -49,6 +51,15 @@ def test_nothing_half_and_all_are_counted_without_a_data_set(tmp_path, monkeypat
     assert "\n\nThe rest: 8 runs without a rate. " in status.written([empty], by_entry=False)
     assert re.search(r"The rest: [0-9.e-]+ core-hours\. ", status.written([half, whole], by_entry=False))
     assert "The rest: nothing. " in status.written([whole], by_entry=False)
+
+
+def test_the_command_and_python_return_the_same_counts(tmp_path, capsys):
+    run(walks(), tmp_path)
+    upkeep.status(["tiny"], out=tmp_path, as_json=True)
+    (found,) = json.loads(capsys.readouterr().out)
+    (row,) = bench.status("tiny", out=tmp_path).to_dict("records")
+    assert {name: row[name] for name in ("wanted", "there", "missing")} == {"wanted": 8, "there": 8, "missing": 0}
+    assert row == {"sweep": "tiny", "entry": "Walk"} | {name: found[name] for name in list(row)[2:]}
 
 
 def test_runs_of_other_settings_and_versions_do_not_count(tmp_path):

@@ -152,7 +152,6 @@ GOOD = {
     "--confidence": ["0.9"],
     "--runs": ["400", "results/smoke/tiny"],
     "--canaries": ["0", "20"],
-    "--users": ["100"],
     "--points": ["10"],
     "--out": ["results", "new"],
     "--results": ["results"],
