@@ -16,7 +16,6 @@ from jaxtyping import Float32, Int, PRNGKeyArray, UInt32
 
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))  # of even and of odd blocks of four rounds
 PARITY = 0x1BD11BDA
-NAME = "_words_at_places"  # of the function that computes all words, in a traced program
 ONE = 0x3F800000  # the bits of 1.0 in float32; 23 random bits are its fraction
 
 

@@ -1,8 +1,8 @@
-"""Counts the work of a traced program: operations, random numbers, and bytes that it must access.
+"""Counts the work of a traced program: operations, and bytes that it must access.
 
 On CPUs, XLA's analysis of a compiled program counts the body of a loop once, however often it runs. Here a loop counts
-as often as it runs, where that is known in advance: `jax.lax.scan`, and `fori_loop` with fixed bounds. Nothing is
-compiled or computed, so shapes are enough.
+as often as it runs, where that is known in advance: `jax.lax.scan`, and `fori_loop` with fixed bounds; any other counts
+once. Nothing is compiled or computed, so shapes are enough.
 """
 
 import math
@@ -16,7 +16,6 @@ import numpy as np
 from jax.extend import core
 
 from bench.data.task import Task
-from bench.kernels import threefry
 from bench.sweeps import engine
 
 # Primitives that compute one number for each number that they return.
@@ -35,26 +34,16 @@ class Counts(NamedTuple):
     """Of one call.
 
     flops: floating-point operations; a product and a sum are two, any function of a number is one.
-    randoms: 32-bit random words.
     bytes: of the arguments that are read, each once: of one that is only looked up in, the parts that are looked up.
         So no program with the same arguments can move fewer.
-    unknown_loops: number of loops whose length is only known at run time; each counts as one iteration.
     """
 
     flops: float = 0.0
-    randoms: float = 0.0
     bytes: float = 0.0
-    unknown_loops: int = 0
 
     def plus(self, other: "Counts", times: float = 1) -> "Counts":
         """Return the sum with so many times the other."""
-        flops, randoms, moved, unknown = other
-        return Counts(
-            self.flops + times * flops,
-            self.randoms + times * randoms,
-            self.bytes + times * moved,
-            max(self.unknown_loops, unknown),
-        )
+        return Counts(self.flops + times * other.flops, self.bytes + times * other.bytes)
 
 
 def count(function: Callable, *args) -> Counts:
@@ -66,7 +55,7 @@ def count(function: Callable, *args) -> Counts:
         args: pytrees of arrays or of jax.ShapeDtypeStruct.
     """
     jaxpr = jax.make_jaxpr(function)(*args).jaxpr
-    return _operations(jaxpr)._replace(bytes=sum(_read(jaxpr)))
+    return Counts(_operations(jaxpr), sum(_read(jaxpr)))
 
 
 def _inner(equation) -> list[tuple[Any, float]]:
@@ -80,27 +69,23 @@ def _inner(equation) -> list[tuple[Any, float]]:
     return [(getattr(inner, "jaxpr", inner), 1) for inner in found[:1]]
 
 
-def _operations(jaxpr) -> Counts:
-    total = Counts()
+def _operations(jaxpr) -> float:
+    """Floating-point operations."""
+    total = 0.0
     for equation in jaxpr.eqns:
-        name = equation.primitive.name
-        size = float(sum(math.prod(out.aval.shape) for out in equation.outvars))
-        if name == "cond":  # the branch that does most
-            total = total.plus(max(_operations(branch.jaxpr) for branch in equation.params["branches"]))
-        elif name in ("random_bits", "threefry2x32") or equation.params.get("name") == threefry.NAME:
-            total = total.plus(Counts(randoms=size))
+        if equation.primitive.name == "cond":  # the branch that does most
+            total += max(_operations(branch.jaxpr) for branch in equation.params["branches"])
         elif inner := _inner(equation):
-            for body, times in inner:
-                total = total.plus(_operations(body), times)
-            total = total.plus(Counts(unknown_loops=int(name == "while")))
+            total += sum(times * _operations(body) for body, times in inner)
         elif jnp.issubdtype(equation.outvars[0].aval.dtype, jnp.floating):
-            total = total.plus(Counts(flops=_flops(equation, size)))
+            total += _flops(equation)
     return total
 
 
-def _flops(equation, size: float) -> float:
-    """Of an equation without programs within; `size` numbers come out."""
+def _flops(equation) -> float:
+    """Of an equation without programs within."""
     name, params = equation.primitive.name, equation.params
+    size = float(sum(math.prod(out.aval.shape) for out in equation.outvars))
     shape: Any = equation.invars[0].aval.shape if equation.invars else ()
     if name == "dot_general":
         (contracted, _), _ = params["dimension_numbers"]
@@ -192,5 +177,5 @@ def work_of(program: engine.Program, task: Task, num_seeds: int, names: Iterable
     first = jax.ShapeDtypeStruct((), jnp.int32)
     jaxpr = jax.make_jaxpr(partial(engine.advance, program=single))(task, keys, hypers, state, first).jaxpr
     read, before = _read(jaxpr), len(jax.tree.leaves((task, keys, hypers)))
-    both = _operations(jaxpr)._replace(bytes=sum(read) + sum(read[before:]))
-    return Work(both.plus(evaluation, -1)._replace(unknown_loops=both.unknown_loops), evaluation)
+    both = Counts(_operations(jaxpr), sum(read) + sum(read[before:]))
+    return Work(both.plus(evaluation, -1), evaluation)

@@ -7,7 +7,6 @@ from jax import ShapeDtypeStruct as Shape
 
 from bench.algorithms import ALGORITHMS
 from bench.data.tasks.synthetic import synthetic
-from bench.kernels import threefry
 from bench.kernels.platforms import by_platform
 from bench.sweeps import engine
 from bench.sweeps.counts import count, work_of
@@ -41,9 +40,7 @@ def test_a_loop_counts_as_often_as_it_runs():
     assert scanned.flops == pytest.approx(17 * once, rel=0.04)
     nested = count(lambda x: jax.lax.fori_loop(0, 5, lambda _, c: c + jax.jit(twice)(x), jnp.zeros((30, 30))), x)
     assert nested.flops == pytest.approx(5 * once, rel=0.04)
-    assert (scanned.unknown_loops, nested.unknown_loops) == (0, 0)
     endless = count(lambda x: jax.lax.while_loop(lambda c: jnp.sum(c) < 9, lambda c: c + twice(x)[:, :1], x), x)
-    assert endless.unknown_loops == 1
     assert endless.flops == pytest.approx(once, rel=0.7)
 
 
@@ -52,14 +49,6 @@ def test_of_two_branches_the_larger_counts():
     assert chosen.flops == pytest.approx(count(twice, MATRIX).flops, rel=0.03)
     platform = count(lambda x: by_platform(twice, lambda x: jnp.zeros((30, 30)), x), MATRIX)
     assert platform.flops == count(twice, MATRIX).flops
-
-
-def test_random_numbers_count_as_words():
-    assert count(lambda key: jax.random.bits(key, (100,)), jax.random.key(0)).randoms == 100
-    assert count(lambda key: jax.random.normal(key, (100, 3)), jax.random.key(0)).randoms == 300
-    assert count(lambda key: threefry.bits(key, (100, 3)), jax.random.key(0)).randoms == 300
-    many = jax.random.split(jax.random.key(0), 7)
-    assert count(jax.vmap(lambda key: threefry.uniform(key, (100,))), many).randoms == 700
 
 
 def test_bytes_are_what_must_be_read():
@@ -86,10 +75,9 @@ def test_a_round_of_a_sweep_is_linear_in_points_and_users():
         return work_of(program, synthetic(0, num_clients=40, num_features=6), 1, names, num_points).round
 
     one, two, eight = (flops(num_points, 10) for num_points in (1, 2, 8))
-    for field in ("flops", "randoms", "bytes"):
+    for field in ("flops", "bytes"):
         first, second, last = (getattr(work, field) for work in (one, two, eight))
         assert last == pytest.approx(first + 7 * (second - first), rel=0.02)
-    assert two.randoms == one.randoms  # drawn once for all points
     users = [flops(1, num_sampled).flops for num_sampled in (10, 20, 30)]
     assert users[2] - users[1] == pytest.approx(users[1] - users[0], rel=0.02)
     least = 4 * 2 * 6  # of a user: predictions and gradients

@@ -10,7 +10,6 @@ from bench.algorithms.base import Algorithm, State
 from bench.algorithms.ppsgd import ppsgd
 from bench.errors import InputError
 from bench.execution.run import use_compilation_cache
-from bench.kernels import threefry
 from bench.sweeps import engine
 
 SAME = dict(rtol=1e-5, atol=1e-6)  # float32, sums in another order
@@ -155,7 +154,7 @@ def with_noise_of_its_own(task, *, step_size, **_):
     return Algorithm(inner.init, one_round, inner.params)
 
 
-@pytest.mark.parametrize("primitive", [threefry.NAME, "top_k"])
+@pytest.mark.parametrize("primitive", ["_words_at_places", "top_k"])
 @pytest.mark.parametrize("sampler", ["fixed", "poisson"])
 def test_draws_are_made_once_for_all_points(sampler, primitive):
     """Clients, examples and noise: the shapes are the same for 7 and for 11 points."""
