@@ -29,7 +29,7 @@ while [ $# -gt 0 ]; do
     --data-dir) [ $# -gt 1 ] || fail "--data-dir needs a folder"; run_options+=(--data-dir "$2"); get_options+=(--data-dir "$2"); shift ;;
     --source) [ $# -gt 1 ] || fail "--source needs a name"; run_options+=(--source "$2"); get_options+=(--source "$2"); shift ;;
     --workers) [ $# -gt 1 ] || fail "--workers needs a number, or auto"; run_options+=(--workers "$2"); shift ;;
-    --executor) [ $# -gt 1 ] || fail "--executor needs local, ray, ray://HOST:PORT or slurm"; run_options+=(--executor "$2"); shift ;;
+    --executor) [ $# -gt 1 ] || fail "--executor needs local, ray or ray://HOST:PORT"; run_options+=(--executor "$2"); shift ;;
     --gpu) gpu=yes ;;
     --slow) test_options+=(--slow) ;;
     --slow-share) [ $# -gt 1 ] || fail "--slow-share needs K/N, such as 1/7"; test_options+=(--slow-share "$2"); shift ;;

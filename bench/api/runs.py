@@ -41,6 +41,7 @@ def run(
     name: str | None = None,
     out: str | os.PathLike = "results",
     fresh: bool = False,
+    shard: str | None = None,
     chunk: int | None = None,
     workers: int | str = "auto",
     executor: str = "local",
@@ -61,10 +62,12 @@ def run(
         name: of that folder; by default made from the sweep's name and the changes.
         out: results folder.
         fresh: first move all existing results of the sweep aside.
+        shard: "I/N", from "1/N" to "N/N", to run every N-th of the selected points times seeds. Each shard needs an
+            `out` of its own; `python -m bench merge` brings them together.
         chunk: the largest number of points computed at once; affects results only by rounding.
         workers: number of worker processes or tasks; "auto" is one per GPU, or else one per core, and only this process
             where there is little to do.
-        executor: where the workers run: "local", "ray", "ray://HOST:PORT" or "slurm".
+        executor: where the workers run: "local", "ray" or "ray://HOST:PORT".
         devices: number of this machine's devices over which the clients of each run are divided, or "auto" for all; in
             place of workers. None does not divide them.
         data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
@@ -75,14 +78,17 @@ def run(
         One row per run and evaluation.
 
     Raises:
-        InputError: for an unknown name, a value out of range or a missing folder, before anything is run.
+        InputError: for an unknown name, a value out of range or a missing folder, before anything is run; or where
+            there are fewer runs than shards, and this one has none.
     """
     from bench.execution.chosen import chosen
     from bench.execution.pool import Pool
     from bench.execution.run import run_all, use_compilation_cache
 
     data_files = DataFiles(data_dir, source)
-    wanted = chosen(sweep, scale, where=where, seeds=seeds, task=task, grid=grid, rounds=rounds, folder=name)
+    wanted = chosen(
+        sweep, scale, where=where, seeds=seeds, task=task, grid=grid, rounds=rounds, folder=name, shard=shard
+    )
     use_compilation_cache()
     with Pool(executor, workers, devices=devices) as pool:
         upcoming = upcoming_of(wanted, scale, out=out, data_files=data_files, fresh=fresh, pool=pool)

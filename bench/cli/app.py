@@ -46,7 +46,7 @@ def options(version: Version = False) -> None:
     """Options that come before a command."""
 
 
-Executor = Annotated[str, typer.Option(help="Where the workers run: local, ray, ray://HOST:PORT or slurm.")]
+Executor = Annotated[str, typer.Option(help="Where the workers run: local, ray or ray://HOST:PORT.")]
 Devices = Annotated[
     str | None,
     typer.Option(
@@ -99,6 +99,10 @@ def run(
     rounds: Annotated[int | None, typer.Option(help="Number of communication rounds, in place of the sweep's.")] = None,
     name: Annotated[str | None, typer.Option(help="Name of the results folder for --grid and --rounds.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="First move all existing results of the sweep aside.")] = False,
+    shard: Annotated[
+        str | None,
+        typer.Option(help="Run the I-th of N equal shares, into an --out of its own; see `merge`.", metavar="I/N"),
+    ] = None,
     chunk: Annotated[
         int | None, typer.Option(help="Largest number of points computed at once; affects results only by rounding.")
     ] = None,
@@ -134,7 +138,7 @@ def run(
         )
     own = {"grid": distinct_pairs("--grid", grid), "rounds": rounds, "folder": name}
     # The names and conditions of all sweeps are checked before the first one runs.
-    todo = [chosen(sweep, scale, where=where, seeds=seeds, task=task, **own) for sweep in sweeps]
+    todo = [chosen(sweep, scale, where=where, seeds=seeds, task=task, shard=shard, **own) for sweep in sweeps]
     with Pool(executor, workers, devices=devices, hosts=hosts) as pool:
         if pool.follow():
             return

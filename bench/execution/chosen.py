@@ -1,11 +1,12 @@
 """Looks up and checks the sweep that a user asks for."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from bench.data.tasks.registry import task_named
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, shown, unknown_name
 from bench.execution.estimate import Shorter, half
 from bench.papers import SWEEPS
 from bench.store import SCALES
@@ -32,6 +33,7 @@ def chosen(
     grid: Mapping[str, Any] | None = None,
     rounds: int | None = None,
     folder: str | None = None,
+    shard: str | None = None,
 ) -> Chosen:
     """Return the sweep described by the arguments of `bench.api.runs.run`.
 
@@ -67,6 +69,14 @@ def chosen(
         # The requested number holds for every entry, even if the entry sets a smaller one.
         entries = {label: replace(entry, seeds=None) for label, entry in part.entries.items()}
         part = part._replace(seeds=seeds, entries=entries)
+    if shard is not None:
+        share = re.fullmatch(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,8})", shard)
+        first, number = map(int, share.groups()) if share else (1, 0)
+        if first > number:
+            raise InputError(
+                f"shard is {shown(shard)}: give I/N with I from 1 to N, such as 2/4 for the second of four"
+            )
+        part = part._replace(shard=slice(first - 1, None, number))
     return Chosen(whole, part, request)
 
 

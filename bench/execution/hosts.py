@@ -35,7 +35,7 @@ def join(text: str) -> None:
     """Connect this process with the others.
 
     Args:
-        text: "auto", where the cluster tells JAX who takes part (Slurm, a TPU slice, Open MPI, Kubernetes); or
+        text: "auto", where the cluster tells JAX who takes part (a TPU slice, Kubernetes, srun, mpirun); or
             HOST:PORT/COUNT/NUMBER: an address that the first process listens at, how many processes there are, and
             which of them this is, from 0.
 

@@ -10,7 +10,7 @@ from bench.execution.estimate import Command
 from bench.execution.executor import Executor, InProcess
 from bench.execution.processes import Processes
 
-EXECUTORS = "local, ray, ray://HOST:PORT or slurm"
+EXECUTORS = "local, ray or ray://HOST:PORT"
 WORTH_S = 2.0  # least seconds of work, as estimated by `queue`, that justify starting further processes
 
 
@@ -21,7 +21,7 @@ class Pool:
 
     Args:
         executor: "local" (processes of this machine), "ray" (the cluster that RAY_ADDRESS names, or else one of this
-            machine), "ray://HOST:PORT", or "slurm".
+            machine), or "ray://HOST:PORT".
         workers: the number of workers, or "auto": the number that suits the machine, and only this process where there
             is little work.
         budget: bytes that a compiled program may need in all workers of a machine together; default from the available
@@ -45,7 +45,7 @@ class Pool:
         devices: int | str | None = None,
         hosts: str | None = None,
     ):
-        if executor not in ("local", "ray", "slurm") and not executor.startswith("ray://"):
+        if executor not in ("local", "ray") and not executor.startswith("ray://"):
             raise InputError(f"no executor is called {executor!r}: choose from {EXECUTORS}")
         self.kind, self.budget = executor, budget
         self.asked = resources.number_of_workers(workers)
@@ -106,10 +106,6 @@ class Pool:
                 budget = self.budget and self.budget / self.devices
                 return self._kept("process", lambda: InProcess(budget or memory.budget(self.devices), self.devices))
             return self._kept("local", lambda: Processes(workers, self.budget and self.budget / workers, self.gpus))
-        if self.kind == "slurm":
-            from bench.execution.slurm_jobs import SlurmJobs
-
-            return self._kept("slurm", lambda: SlurmJobs(self.asked or 1, self.budget))
         from bench.execution.ray_tasks import RayTasks
 
         return self._kept("ray", lambda: RayTasks(self.kind, self.asked, self.budget))

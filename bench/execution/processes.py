@@ -10,7 +10,6 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing.connection import Connection
-from typing import Any
 
 import cloudpickle
 import jax
@@ -61,7 +60,7 @@ class Worker:
         else:
             here = workers
         # -P, since PYTHONPATH has the current folder last, where another package may also be called bench.
-        command = [sys.executable, "-P", "-m", "bench.execution.worker", "--fd", str(its.fileno())]
+        command = [sys.executable, "-P", "-m", "bench.execution.worker", str(its.fileno())]
         with its:
             self.process = subprocess.Popen(
                 command,
@@ -126,7 +125,7 @@ class Processes:
         self._free: queue.SimpleQueue[int] = queue.SimpleQueue()
         for number in range(workers):
             self._free.put(number)
-        self._workers: dict[int, Any] = {}
+        self._workers: dict[int, Worker] = {}
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="worker")
         self._closed = threading.Event()
 
@@ -136,16 +135,13 @@ class Processes:
         future.add_done_callback(lambda _: self.sender.finished(wire))
         return future
 
-    def _start(self, number: int) -> Worker:
-        return Worker(number, self.num_workers, self.budget, self.gpus)
-
     def _run(self, wire: Wire, report: Report) -> Outcome:
         number = self._free.get()
         try:
             if self._closed.is_set():
                 raise WorkerDied
             if number not in self._workers:
-                self._workers[number] = self._start(number)
+                self._workers[number] = Worker(number, self.num_workers, self.budget, self.gpus)
                 if self._closed.is_set():  # closed while the worker was started
                     raise WorkerDied
             return self._workers[number].converse(wire, self.sender, report)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack, nullcontext
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -161,21 +161,21 @@ def opened(
     store = stack.enter_context(Store(folder))
     if fresh:
         store.clear()
-    shapes = shapes_of(chain(*points.values()))
+    everything = list(chain(*points.values()))
+    shapes = shapes_of(everything)
     there = store.open_parts(shapes, shapes_of_all)
     done = set(there.itertuples(index=False, name=None))
     wanted = {name: set(sweep.repetitions(entry)) for name, entry in sweep.entries.items()}
+    runs = ((p.id, *pair) for pair in sweep.repetitions() for p in everything if pair in wanted[p.algorithm])
+    needed = set(islice(runs, sweep.shard.start, None, sweep.shard.step)) - done
     if sweep.shares and not fresh:
         others = {name: folder.parent / name for name in sweep.shares if name != sweep.name}
-        needed = {(p.id, *pair) for p in chain(*points.values()) for pair in wanted[p.algorithm]}
-        done |= take_over(store, others, shapes, needed - done)
+        copied = take_over(store, others, shapes, needed)
+        done, needed = done | copied, needed - copied
     blocks = []
     for trial, seeds in seeds_of.items():
         for name, group in points.items():
-            missing = {
-                p.id: tuple(s for s in seeds if (trial, s) in wanted[p.algorithm] and (p.id, trial, s) not in done)
-                for p in group
-            }
+            missing = {p.id: tuple(s for s in seeds if (p.id, trial, s) in needed) for p in group}
             blocks += _blocks(name, trial, group, missing, store.known_as, _bytes(tasks[name]))
     units = sum(block.run_rounds for block in blocks)
     meter = stack.enter_context(Meter(sweep.name, units, command=pool.command))

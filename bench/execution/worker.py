@@ -1,7 +1,7 @@
 """A worker process: takes units from the driver over a connection, trains them, and sends the outcomes back.
 
-It is started by `processes` with a connection that it inherits (`--fd`), or by a job elsewhere, from which it connects
-(`--address`). It ends when the connection does, and so never outlives its driver.
+It is started by `processes` with a connection that it inherits, whose file descriptor is its argument. It ends when the
+connection does, and so never outlives its driver.
 
     driver                      worker
     settings              ->
@@ -12,17 +12,14 @@ It is started by `processes` with a connection that it inherits (`--fd`), or by 
                           <-    outcome | error
 """
 
-import argparse
 import os
 import platform
 import queue
-import socket
 import sys
 import threading
 import traceback
 from collections.abc import Mapping
-from multiprocessing.connection import Client, Connection
-from pathlib import Path
+from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 
@@ -43,35 +40,8 @@ class Settings(NamedTuple):
     workers_here: int
 
 
-def main() -> None:
-    """Work until the driver closes the connection."""
-    parser = argparse.ArgumentParser(description="A worker of the suite; started by `bench run --workers`.")
-    parser.add_argument("--fd", type=int)
-    parser.add_argument("--address", nargs=2, metavar=("HOST", "PORT"))
-    parser.add_argument("--name")
-    parser.add_argument("--key", type=Path)
-    given = parser.parse_args()
-    if given.fd is not None:
-        connection: Any = Connection(given.fd)
-    else:
-        host, port = given.address
-        connection = Client((host, int(port)), authkey=given.key.read_bytes())
-        connection.send(given.name)
-        keep_alive(connection)
-    serve(connection)
-
-
-def keep_alive(connection: Connection) -> None:
-    """Have the system notice within minutes that the machine at the other end is gone, which then says nothing."""
-    with socket.socket(fileno=os.dup(connection.fileno())) as end:
-        end.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 20), ("TCP_KEEPCNT", 6)):
-            if hasattr(socket, name):  # not on every system
-                end.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
-
-
 def serve(connection: Connection) -> None:
-    """Answer the driver at the other end."""
+    """Answer the driver at the other end, until it closes the connection."""
     arrived: queue.SimpleQueue = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(connection, arrived), daemon=True).start()
     settings = Settings(*_loads(arrived.get()))
@@ -152,4 +122,4 @@ def _send_error(connection: Connection, error: Exception) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    serve(Connection(int(sys.argv[1])))

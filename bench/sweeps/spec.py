@@ -106,6 +106,7 @@ class Sweep(NamedTuple):
     pairs: the repetitions (trial, seed) one by one, in place of what seeds and trials say.
     shares: sweeps that have some of the same runs, which are copied from their results at the same scale.
     at_start: whether models are evaluated before the first round, too; else the metrics there are NaN.
+    shard: which of the runs are to be run, by their place among all points of all repetitions.
     """
 
     name: str
@@ -122,6 +123,7 @@ class Sweep(NamedTuple):
     pairs: tuple[tuple[int, int], ...] | None = None
     shares: tuple[str, ...] = ()
     at_start: bool = True
+    shard: slice = slice(None)
 
     def task(self, name: str, trial: int, data_files: DataFiles | None = None) -> Task:
         """Return one of the tasks, of data that may come from these files; the default as for DataFiles()."""

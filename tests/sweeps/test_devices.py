@@ -460,7 +460,7 @@ def test_another_generator_of_random_numbers_is_refused():
         ({"devices": 0}, "--devices is 0"),
         ({"devices": 9999}, "JAX has"),
         ({"devices": 2, "workers": 2}, "one or the other"),
-        ({"devices": 2, "executor": "slurm"}, "one or the other"),
+        ({"devices": 2, "executor": "ray"}, "one or the other"),
     ],
 )
 def test_numbers_of_devices_that_cannot_be_had_are_refused(options, named):

@@ -145,6 +145,7 @@ GOOD = {
     "--settings": ["2", "8"],
     "--name": ["mine"],
     "--chunk": ["1", "3"],
+    "--shard": ["1/2", "2/2"],
     "--steps": ["1", "100"],
     "--noise-multiplier": ["1", "0.5", "0"],
     "--sampling-rate": ["0.01", "1"],
