@@ -120,9 +120,9 @@ def noise(
 
 def _usual(sampling: str, steps: int, delta: float) -> str:
     """Return the accountant that is taken where none is named."""
-    from bench.privacy.accounting import SMALLEST_DELTA
+    from bench.privacy.accounting import smallest_delta
 
-    fits = sampling == "poisson" and steps <= MOST_STEPS["pld"] and delta >= SMALLEST_DELTA
+    fits = sampling == "poisson" and steps <= MOST_STEPS["pld"] and delta >= smallest_delta(steps)
     return "pld" if sampling == "none" or fits else "rdp"
 
 
@@ -139,10 +139,9 @@ def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: st
         raise InputError("--accountant pld does not support --sampling fixed: use --accountant rdp.")
     if (sampling, accountant) == (BINS, "pld"):
         raise InputError(f"--sampling {BINS} has an accountant of its own: leave out --accountant.")
-    if (sampling, accountant) == ("poisson", "pld") and delta < accounting.SMALLEST_DELTA:
-        raise InputError(
-            f"--accountant pld is not exact below --delta {accounting.SMALLEST_DELTA:g}: leave it out, or use rdp."
-        )
+    least = accounting.smallest_delta(steps)
+    if (sampling, accountant) == ("poisson", "pld") and delta < least:
+        raise InputError(f"--accountant pld is not exact below --delta {least:g} here: leave it out, or use rdp.")
     most = MOST_STEPS[accountant]
     events.require("--steps", steps, 1 <= steps <= most, f"give 1 to {most:,} with --accountant {accountant}")
     events.check_delta("--delta", delta)
@@ -186,7 +185,7 @@ def _meaning(release: "Release", steps: int, value: float) -> str:
     if release.accountant == "rdp_wide":
         floor = accounting.rdp_floor(release.delta, wide=True)
         text += f"; close to {floor:.2g}, below which this conversion cannot go" if value < 1.5 * floor else ""
-        small = value <= accounting.PLD_LIMIT / 2 and release.delta >= accounting.SMALLEST_DELTA
+        small = value <= accounting.PLD_LIMIT / 2 and release.delta >= accounting.smallest_delta(steps)
         tighter = release.neighbors != events.REPLACE and small
         text += "; --accountant pld is tighter" if tighter else ""
     return text + "."

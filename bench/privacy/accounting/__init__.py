@@ -20,7 +20,7 @@ from bench.privacy.accounting.atoms import Atoms, atoms_of
 from bench.privacy.accounting.bins import bins_epsilon
 from bench.privacy.accounting.disk import kept
 from bench.privacy.accounting.exact import composition_epsilon, gdp_epsilon, group_of_two, pure_composition
-from bench.privacy.accounting.pld import PLD_LIMIT, SMALLEST_DELTA, knows, pld_epsilon
+from bench.privacy.accounting.pld import PLD_LIMIT, knows, pld_epsilon, smallest_delta
 from bench.privacy.accounting.published import moments_as_published, zcdp_as_published
 from bench.privacy.accounting.rdp import ORDERS, rdp_curve, rdp_epsilon, rdp_floor, wide_rdp_epsilon
 from bench.privacy.accounting.search import central_limit, smallest
@@ -30,7 +30,6 @@ __all__ = [
     "CONVERSIONS",
     "ORDERS",
     "PLD_LIMIT",
-    "SMALLEST_DELTA",
     "epsilon",
     "epsilons",
     "group_of_two",
@@ -40,6 +39,7 @@ __all__ = [
     "rdp_curves",
     "rdp_floor",
     "safe",
+    "smallest_delta",
 ]
 
 # Calibrated noise is larger by this share than what the accountant asks for. That is more than float32 rounds off where
@@ -47,6 +47,7 @@ __all__ = [
 # libraries and processors differ.
 MARGIN = 2e-7
 
+MOST_ROUNDS = 10**6  # of a run whose accountant is chosen before its rounds are known
 NEAR = 1.5  # times the floor of Renyi DP, below which its noise is more than a tenth too large
 
 CONVERSIONS = {
@@ -113,7 +114,7 @@ def _spent(atoms: Atoms, release: Release) -> float:
 
 def pld_knows(release: Release) -> bool:
     """Return whether accountant "pld" bounds what a release states, so that it can replace its accountant."""
-    if release.delta < SMALLEST_DELTA:
+    if release.delta < smallest_delta(MOST_ROUNDS):
         return False
     atoms = {atom for part in _parts(checked(release), 1) for atom in atoms_of(part)}
     return all(isinstance(atom, dp.NonPrivateDpEvent) or knows(atom, release.neighbors) for atom in atoms)

@@ -1,5 +1,5 @@
 """Privacy loss distributions of dp_accounting, pessimistic (Doroshenko et al. 2022): an upper bound on epsilon, too
-large by about 0.2 % at most, at deltas from SMALLEST_DELTA on. Plain Gaussians and Laplace, also mixed;
+large by about 0.2 % at most, at deltas from `smallest_delta` on. Plain Gaussians and Laplace, also mixed;
 Poisson-sampled Gaussians under "add-or-remove one".
 
 Laplace noise of scale 1 in each coordinate, on a sum that moves by at most e in L1, is accounted as one
@@ -24,13 +24,15 @@ from bench.privacy.accounting.rdp import rdp_epsilon
 from bench.privacy.events.release import ADD_OR_REMOVE
 
 PLD_LIMIT = 200.0  # above this RDP value a PLD takes millions of points, for an epsilon that means no privacy
-SMALLEST_DELTA = 1e-10  # below it the library's transforms lose the tail: epsilon is 0.7 % too small at 1e-12
+# Below these deltas, the second for each round, the library's transforms lose the tail: epsilon is 0.7 % too small
+# after 5,000 rounds at 1e-12, and after a million at 1e-10.
+SMALLEST_DELTA, SMALLEST_BY_ROUND = 1e-10, 1e-14
 PLD_LAPLACE = 32.0  # pure epsilon above this cap is added to the result; the cap costs e^-32 in delta
 
 
 def pld_epsilon(atoms: Atoms, neighbors: str, delta: float) -> float:
     """Return the epsilon at delta of a composition; NaN where the RDP value of its Gaussians exceeds PLD_LIMIT, and
-    below SMALLEST_DELTA.
+    below `smallest_delta`.
 
     Raises:
         InputError: for a part that is not known under this relation.
@@ -38,12 +40,17 @@ def pld_epsilon(atoms: Atoms, neighbors: str, delta: float) -> float:
     for atom in atoms:
         if not knows(atom, neighbors):
             raise InputError(f"accountant pld does not know {atom} under {neighbors}: take rdp.")
-    if delta < SMALLEST_DELTA:
+    if delta < smallest_delta(sum(atoms.values())):
         return math.nan
     gaussians = {atom: times for atom, times in atoms.items() if not isinstance(atom, dp.LaplaceDpEvent)}
     if gaussians and rdp_epsilon(gaussians, neighbors, delta) > PLD_LIMIT:
         return math.nan
     return _composed_epsilon(frozenset(atoms.items()), delta)
+
+
+def smallest_delta(rounds: int) -> float:
+    """Return the smallest delta at which the epsilon of so many rounds is computed."""
+    return max(SMALLEST_DELTA, SMALLEST_BY_ROUND * rounds)
 
 
 def knows(atom: Any, neighbors: str) -> bool:
