@@ -272,7 +272,13 @@ def roles_of(variant: Variant, fixed: Mapping[str, Any] = MappingProxyType({})) 
     known = {name: each.default for name, each in keywords.items() if each.default is not each.empty}
     known |= {**first_of(variant.space), **fixed, **variant.args}
     said = _in_one_line(variant.method.roles, f"`roles` of {variant.method.make.__name__} fails")(**known)
-    return {name: Role(name) for name in keywords} | said
+    for name, role in said.items() if isinstance(said, Mapping) else [("", said)]:
+        if name not in keywords or not isinstance(role, Role) or role.momentum not in ("", *keywords):
+            raise InputError(
+                f"`roles` of {variant.method.make.__name__} has {name!r}: {role!r}: return a dictionary from "
+                "names of its arguments to Role(name), with a momentum that is an argument, if any"
+            )
+    return {name: Role(name) for name in keywords} | dict(said)
 
 
 def _shared(variant: Variant, request: Request) -> Space:

@@ -18,6 +18,7 @@ from bench.algorithms.search_space import OWN_STEP, OWN_STEPS, Interval
 from bench.analysis import significance
 from bench.comparison import board as boards
 from bench.comparison import protocol as protocols
+from bench.comparison.baselines import Variant
 from bench.comparison.plan import _settled, make_plan, roles_of
 from bench.comparison.problems import PROBLEMS
 from bench.comparison.request import make_request
@@ -257,3 +258,13 @@ def test_a_table_counts_as_many_test_images_as_their_weights_leave():
     assert Comparison.num_tests.fget(SimpleNamespace(plan=plan)) == 500
     on.largest_weight = None
     assert Comparison.num_tests.fget(SimpleNamespace(plan=plan)) == 1000
+
+
+@pytest.mark.parametrize(
+    "said",
+    [None, {"step_size": "local_step_size"}, {"steps": Role("step_size")}, {"step_size": Role("step_size", "nope")}],
+)
+def test_roles_of_another_kind_are_refused_in_one_line(said):
+    method = ALGORITHMS["dp_fedavg"]._replace(roles=lambda **_: said)
+    with pytest.raises(InputError, match=r"`roles` of dp_fedavg has .*return a dictionary"):
+        roles_of(Variant(method, {}, {}))
