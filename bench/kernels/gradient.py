@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax import Array
-from jaxtyping import Float, Int32, PRNGKeyArray, PyTree
+from jaxtyping import Bool, Float, Int32, PRNGKeyArray, PyTree
 
 from bench.kernels import draws, sparse
 from bench.kernels.platforms import unless
@@ -31,6 +31,11 @@ def clip_factor(norm: Float[Array, "*norm"], clip_norm: float | Float[Array, ""]
 def scaled(vector: Float[Array, "..."], factor: Float[Array, "..."]) -> Float[Array, "..."]:
     """Return the vector times the factor, and 0 where the factor is 0, also of numbers that are not finite."""
     return jnp.where(factor != 0, vector * factor, 0.0)
+
+
+def kept(counts: Bool[Array, " client"], each: Float[Array, "client ..."]) -> Float[Array, "client ..."]:
+    """Return what every client has, and 0 for those that do not count, whose numbers may not be finite."""
+    return jnp.where(jnp.expand_dims(counts, range(1, each.ndim)), each, 0.0)
 
 
 def clip(tree: Tree, clip_norm: float | Float[Array, ""]) -> Tree:
@@ -73,19 +78,16 @@ def weighted_sum(
         factors: of a client's whole gradient, or of each of its leaves.
     """
 
-    def of_all(trees, _, factors):
+    def of_all(trees, factors, _=None):
         total = partial(jnp.tensordot, axes=1, precision="highest")
         return jax.tree.map(lambda leaf, factor: total(factor, leaf), trees, factors)
 
-    def of_finite(trees, finite, factors):
-        def kept(leaf):
-            return jnp.where(jnp.expand_dims(finite, range(1, leaf.ndim)), leaf, 0.0)
-
-        return of_all(jax.tree.map(kept, trees), finite, jax.tree.map(kept, factors))
+    def of_finite(trees, factors, finite):
+        return of_all(*jax.tree.map(partial(kept, finite), (trees, factors)))
 
     finite = jnp.isfinite(norms)
     each = jax.tree.map(lambda _: factors, trees) if isinstance(factors, Array) else factors
-    return unless(~jnp.all(finite), of_all, of_finite, trees, finite, each)
+    return unless(~jnp.all(finite), of_all, of_finite, trees, each, finite)
 
 
 def clipped_sum(trees: ClientTrees, clip_norm: float | Float[Array, ""]) -> tuple[Tree, Float[Array, " client"]]:

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int
 
-from bench.kernels.gradient import clip_factor
+from bench.kernels.gradient import clip_factor, kept
 from bench.kernels.platforms import unless
 
 # After clipping, and for norms, products are in full float32, as in `per_example`.
@@ -80,8 +80,7 @@ def clipped_sums(
         return Sums(_einsum("jc,jf->cf", clipped, inputs), jnp.sum(clipped, 0))
 
     def of_finite(slopes, inputs, factors):
-        counts = factors[:, None] != 0
-        return of_all(jnp.where(counts, slopes, 0.0), jnp.where(counts, inputs, 0.0), factors)
+        return of_all(kept(factors != 0, slopes), kept(factors != 0, inputs), factors)
 
     factors = weight * clip_factor(norms, clip_norm)
     return unless(~jnp.all(jnp.isfinite(norms)), of_all, of_finite, slopes, inputs, factors), norms, logits

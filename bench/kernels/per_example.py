@@ -31,7 +31,7 @@ from jax import Array
 from jaxtyping import Float, Int, Shaped
 
 from bench.kernels import linear_network
-from bench.kernels.gradient import Tree, clip_factor, scaled
+from bench.kernels.gradient import Tree, clip_factor, kept, scaled
 from bench.kernels.patches import patches
 from bench.kernels.platforms import by_platform
 
@@ -283,7 +283,7 @@ def _product(inputs: Array, slopes: Array):
         squares = squares + jnp.sum(gram, axis=(1, 2))
 
         def kernel(scale):
-            return _einsum("bpi,bpo->io", _counted(scale, a), scaled(d, scale[:, None, None]))
+            return _einsum("bpi,bpo->io", kept(scale != 0, a), scaled(d, scale[:, None, None]))
     else:
         # XLA on a CPU is up to twice as fast with the longer axis last.
         form = "boi" if width > height else "bio"
@@ -291,14 +291,12 @@ def _product(inputs: Array, slopes: Array):
         squares = squares + jnp.sum(jnp.square(each), axis=(1, 2))
 
         def kernel(scale):
-            return _einsum(f"b,{form}->io", scale, _counted(scale, each))
+            return _einsum(f"b,{form}->io", scale, kept(scale != 0, each))
 
-    return squares, lambda scale: {"kernel": kernel(scale), "bias": _einsum("b,bo->o", scale, _counted(scale, offsets))}
-
-
-def _counted(scale: Array, each: Array) -> Array:
-    """Return what each example has, [example, ...], with 0 for those whose scale is 0, which may not be finite."""
-    return jnp.where(jnp.expand_dims(scale != 0, range(1, each.ndim)), each, 0.0)
+    return squares, lambda scale: {
+        "kernel": kernel(scale),
+        "bias": _einsum("b,bo->o", scale, kept(scale != 0, offsets)),
+    }
 
 
 def _elementwise(inputs: Array, slopes: Array, axes: int):
@@ -307,8 +305,8 @@ def _elementwise(inputs: Array, slopes: Array, axes: int):
     offsets = jnp.sum(slopes, axis=where)
     squares = (jnp.sum(jnp.square(x), axis=range(1, x.ndim)) for x in (scales, offsets))
     return sum(squares), lambda scale: {
-        "scale": jnp.tensordot(scale, _counted(scale, scales), 1, precision="highest"),
-        "bias": jnp.tensordot(scale, _counted(scale, offsets), 1, precision="highest"),
+        "scale": jnp.tensordot(scale, kept(scale != 0, scales), 1, precision="highest"),
+        "bias": jnp.tensordot(scale, kept(scale != 0, offsets), 1, precision="highest"),
     }
 
 

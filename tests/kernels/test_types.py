@@ -58,6 +58,7 @@ WRONG = {  # a call of each function with one argument that is not what it is sa
     "gradient.clipped_sum_linear": ((STACK, jnp.ones((4, 2, 5)), jnp.ones((4, 2, 3)), 1.0), "gram"),
     "gradient.gaussian_like": ((VECTOR, VECTOR), "key"),
     "gradient.gaussian_rows_like": ((KEY, [jnp.ones((2, 3)), jnp.ones((3, 3))]), "trees"),
+    "gradient.kept": ((jnp.ones(3, bool), jnp.ones((2, 4))), "each"),
     "gradient.linear_norms": ((jnp.ones((4, 2, 5)), STACK), "gram"),
     "gradient.linear_sum": ((STACK, jnp.ones((4, 3, 5))), "residuals"),
     "gradient.norms_of": (({"a": jnp.ones((2, 3)), "b": jnp.ones((3, 3))},), "trees"),
