@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import optax
 from jax import Array
 
-from bench.algorithms.base import Algorithm, Cost, Method, Scalar
+from bench.algorithms.base import Algorithm, Cost, Method, Role, Scalar
 from bench.algorithms.parts.averaging import ONE_STEP, AveragingArguments, Own, averaging, plain_step
 from bench.algorithms.parts.clipping import FIXED, clipped_sum_of
 from bench.algorithms.parts.noise import PLAIN
@@ -161,4 +161,5 @@ METHOD = Method(
         "local_step_size": Interval(3e-5, 3e-3),  # for inputs with norms like those of digits
         "regularization": Interval(0.03, 3.0),
     },
+    roles=lambda **_: {"step_size": Role("server_step_size")},  # the users' own is local_step_size
 )

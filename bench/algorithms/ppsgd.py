@@ -29,13 +29,14 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from bench.algorithms.base import Algorithm, Cost, Method, Scalar, State
+from bench.algorithms.base import Algorithm, Cost, Method, Role, Scalar, State
 from bench.algorithms.parts.averaging import ONE_STEP, AveragingArguments, rounds_of
 from bench.algorithms.parts.clipping import FIXED, clipped_sum_of
 from bench.algorithms.parts.noise import PLAIN
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
 from bench.algorithms.ranges import Range
+from bench.algorithms.search_space import OWN_STEP
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import personal
@@ -179,6 +180,11 @@ def cost(task: Task, *, personalization: float, **args) -> Cost:
     return whole._replace(uploads=whole.uploads - cost_of_sums(task, **fixed).uploads)
 
 
+def roles(*, personalization: float, **_) -> dict[str, Role]:
+    """The step is the server's, or with alpha Q = 0 that of users who learn alone."""
+    return {"step_size": Role("server_step_size" if personalization else OWN_STEP)}
+
+
 def check(task: Task, *, local: str, reduce: str, **args) -> None:
     """Refuse incompatible values before anything is compiled."""
     check_participation(task, **args)
@@ -191,4 +197,13 @@ def check(task: Task, *, local: str, reduce: str, **args) -> None:
         task.parts()
 
 
-METHOD = Method(ppsgd, releases, version=1, check=check, added={**PLAIN, **FIXED}, cost=cost, divides=True)
+METHOD = Method(
+    ppsgd,
+    releases,
+    version=1,
+    check=check,
+    added={**PLAIN, **FIXED},
+    cost=cost,
+    divides=True,
+    roles=roles,
+)

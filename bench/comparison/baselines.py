@@ -68,9 +68,10 @@ class Level(NamedTuple):
 LOCAL_STEPS = 1000  # of every user without the others, at least
 
 
-def longer(number: int) -> list[int]:
-    """Return the lengths of training alone that are tried; held-out data say which is best."""
-    return [number, 2 * number, 4 * number]
+def lengths(number: int) -> list[int]:
+    """Return the numbers of steps alone that are tried, for users who learn alone or tune a model; held-out data say
+    which is best."""
+    return [max(1, round(number * share)) for share in (1 / 16, 1 / 4, 1, 4)]
 
 
 def of_users(personal: Choices, local_steps: int | None, local: str = "dual") -> dict[str, Variant]:
@@ -279,7 +280,7 @@ def _silos_of(task: Task) -> dict[str, Variant]:
 
 STEPS = Interval(1e-3, 10.0)
 CLIP_NORMS = Interval(0.1, 10.0)
-ALONE = {OWN_STEPS: longer(LOCAL_STEPS)}
+ALONE = {OWN_STEPS: lengths(LOCAL_STEPS)}
 LEVELS = {
     "user": Level(
         neighbors=ADD_OR_REMOVE,
@@ -310,7 +311,7 @@ LEVELS = {
         adversaries=("the server", "the server and the other silos"),
         samplers={ADD_OR_REMOVE: "poisson"},
         rounds=20,
-        space={"step_size": STEPS, "clip_norm": CLIP_NORMS, **ALONE, OWN_EPOCHS: longer(20)},
+        space={"step_size": STEPS, "clip_norm": CLIP_NORMS, **ALONE, OWN_EPOCHS: [20, 40, 80]},
         defaults=lambda task: {
             "total_epochs": 20,
             "batch_size": min(64, _fewest_examples(task)),

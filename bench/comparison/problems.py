@@ -15,7 +15,7 @@ from bench.algorithms.search_space import OWN_STEP, OWN_STEPS, Interval
 from bench.comparison.baselines import (
     LOCAL_STEPS,
     Variant,
-    longer,
+    lengths,
     of_networks,
     of_peers,
     of_schools,
@@ -103,7 +103,7 @@ def _users(
             "server_step_size": searched(server_steps or steps),
             "clip_norm": Interval(clip_norm / 30, clip_norm * 3),
             OWN_STEP: searched(own_steps or steps),
-            OWN_STEPS: longer(local_steps or LOCAL_STEPS),
+            OWN_STEPS: lengths(local_steps or LOCAL_STEPS),
         },
         baselines=of_users(personal, local_steps, local),
         by_user=by_user,

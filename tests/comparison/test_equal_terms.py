@@ -68,6 +68,15 @@ def test_arguments_called_alike_are_compared_where_they_do_the_same_alone():
     assert named["FedAdam"]["server_step_size"] == named["FedYogi"]["server_step_size"]
     assert named["FedAdam"]["server_step_size"].name not in PROBLEMS["digits"]().shared_space
     assert named["DP-FedAvg"]["server_step_size"] == Role("server_step_size")
+    assert spaces(make_request(task="synthetic"))["Local learning"][2]["step_size"] == Role(OWN_STEP)
+
+
+@pytest.mark.parametrize("task", ["insteval", "cifar_users", "digits_cnn", "synthetic"])
+def test_the_step_of_every_server_is_searched_as_one(task):
+    """Also where it is called `step_size`, since users send one gradient and only the server moves the model."""
+    for label, (_, space, roles) in spaces(make_request(task=task)).items():
+        of_server = {name for name in space if roles[name].name in ("server_step_size", "adaptive_server_step_size")}
+        assert len(of_server) == (label != "Local learning"), label
 
 
 @pytest.mark.parametrize("task", ["insteval", "cifar_users", "digits"])
@@ -184,7 +193,7 @@ def test_a_committed_board_without_intervals_is_continued_by_those_that_it_had(t
 def test_learning_alone_is_as_long_as_held_out_data_say():
     variant = PROBLEMS["cifar_users"]().baselines["Local learning"]
     lengths = PROBLEMS["cifar_users"]().shared_space[OWN_STEPS]
-    assert [variant.num_rounds(TASK(0), {"total_steps": length}) for length in lengths] == [600, 1200, 2400]
+    assert [variant.num_rounds(TASK(0), {"total_steps": length}) for length in lengths] == [38, 150, 600, 2400]
     assert variant.num_rounds(TASK(0), {"total_steps": 0}) == 600
     for task in boards.ROUNDS:
         for label, (_, space, roles) in spaces(make_request(task=task)).items():
