@@ -93,8 +93,6 @@ class Method(NamedTuple):
     space: argument -> values, or an Interval, that a comparison tunes it over where the task has none for its role.
     roles: (**the same arguments) -> argument -> Role; arguments that are left out have the role of their name.
     needs: groups of fields that the task must have, of `bench.data.task`: Network, Linear, Peers.
-    added: argument -> default, for arguments added without a new version, since their defaults do not change the
-        computation. At their defaults they do not enter the ids of points, so earlier results stay valid.
     cost: (task, **the same arguments) -> Cost; None where it is not declared.
     divides: whether `make` accepts a task with the clients of one of several devices: it adds up over them by
         `Participation.in_blocks` or `Task.total` alone, and draws noise after that.
@@ -107,7 +105,6 @@ class Method(NamedTuple):
     noise: str = "noise_multiplier"
     space: Mapping[str, Sequence[Any] | Interval] = MappingProxyType({})
     needs: tuple[type, ...] = ()
-    added: Mapping[str, Any] = MappingProxyType({})
     cost: Callable[..., Cost] | None = None
     divides: bool = False
     roles: Callable[..., Mapping[str, Role]] = lambda **_: {}

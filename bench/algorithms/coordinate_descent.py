@@ -246,5 +246,4 @@ METHOD = Method(
     check=check,
     needs=(Peers, Linear),
     cost=cost,
-    added={"regularization_scale": 1.0},
 )

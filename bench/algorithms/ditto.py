@@ -20,8 +20,7 @@ from jax import Array
 
 from bench.algorithms.base import Algorithm, Cost, Method, Role, Scalar
 from bench.algorithms.parts.averaging import ONE_STEP, AveragingArguments, Own, averaging, plain_step
-from bench.algorithms.parts.clipping import FIXED, clipped_sum_of
-from bench.algorithms.parts.noise import PLAIN
+from bench.algorithms.parts.clipping import clipped_sum_of
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
 from bench.algorithms.ranges import NonNegative
@@ -154,7 +153,6 @@ METHOD = Method(
     noisy_sums("all other users together"),
     version=1,
     check=check,
-    added={**PLAIN, **FIXED},
     cost=cost,
     divides=True,
     space={

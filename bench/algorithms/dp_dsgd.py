@@ -220,5 +220,4 @@ METHOD = Method(
     space={"step_size": Interval(0.03, 3.0)},
     needs=(Peers, Linear),
     cost=cost,
-    added={"regularization_scale": 1.0},
 )

@@ -12,8 +12,6 @@ PPSGD with personalization inf.
 
 from bench.algorithms.base import Algorithm, Method
 from bench.algorithms.parts.averaging import AveragingArguments, averaging, plain_step
-from bench.algorithms.parts.clipping import FIXED
-from bench.algorithms.parts.noise import PLAIN
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
 from bench.data.task import Task
@@ -35,7 +33,6 @@ METHOD = Method(
     noisy_sums("everybody who sees the shared model"),
     version=1,
     check=check_participation,
-    added={**PLAIN, **FIXED},
     cost=cost_of_sums,
     divides=True,
 )

@@ -23,7 +23,6 @@ import jax.numpy as jnp
 from bench.algorithms.base import Algorithm, Cost, Method, Role, Scalar
 from bench.algorithms.parts.averaging import Server
 from bench.algorithms.parts.local_dpsgd import (
-    ADDED,
     LocalDpsgdArguments,
     LocalOptimizer,
     check,
@@ -123,7 +122,6 @@ METHOD = Method(
     },
     needs=(Network,),
     cost=cost,
-    added=ADDED,
     divides=True,
     roles=lambda **_: {"step_size": Role("adaptive_step_size")},  # in units of the model
 )

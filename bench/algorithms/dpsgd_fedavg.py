@@ -9,7 +9,7 @@ Without noise and clipping, this is FedAvg (McMahan et al. 2017).
 """
 
 from bench.algorithms.base import Algorithm, Method
-from bench.algorithms.parts.local_dpsgd import ADDED, LocalDpsgdArguments, check, cost, local_dpsgd, releases, roles
+from bench.algorithms.parts.local_dpsgd import LocalDpsgdArguments, check, cost, local_dpsgd, releases, roles
 from bench.algorithms.parts.shared_arguments import sharing
 from bench.data.task import Network, Task
 
@@ -32,7 +32,6 @@ METHOD = Method(
     check=check,
     needs=(Network,),
     cost=cost,
-    added=ADDED,
     divides=True,
     roles=roles,
 )

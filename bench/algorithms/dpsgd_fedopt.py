@@ -13,7 +13,7 @@ step is computed from what it sees, so releases are those of `dpsgd_fedavg`.
 from bench.algorithms.base import Algorithm, Method
 from bench.algorithms.dp_fedopt import check_optimiser, server_of
 from bench.algorithms.dp_fedopt import roles as roles_of_server
-from bench.algorithms.parts.local_dpsgd import ADDED, LocalDpsgdArguments, cost, local_dpsgd, releases, roles
+from bench.algorithms.parts.local_dpsgd import LocalDpsgdArguments, cost, local_dpsgd, releases, roles
 from bench.algorithms.parts.local_dpsgd import check as check_local
 from bench.algorithms.parts.shared_arguments import sharing
 from bench.algorithms.ranges import BelowOne, Positive
@@ -64,7 +64,6 @@ METHOD = Method(
     },
     needs=(Network,),
     cost=cost,
-    added=ADDED,
     divides=True,
     roles=lambda **args: roles(**args) | roles_of_server(**args),
 )

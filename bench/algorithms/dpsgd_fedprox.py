@@ -6,7 +6,7 @@ mu = 0 this is `dpsgd_fedavg`.
 """
 
 from bench.algorithms.base import Algorithm, Method
-from bench.algorithms.parts.local_dpsgd import ADDED, LocalDpsgdArguments, check, cost, local_dpsgd, releases, roles
+from bench.algorithms.parts.local_dpsgd import LocalDpsgdArguments, check, cost, local_dpsgd, releases, roles
 from bench.algorithms.parts.shared_arguments import sharing
 from bench.algorithms.ranges import NonNegative
 from bench.algorithms.search_space import Interval
@@ -33,7 +33,6 @@ METHOD = Method(
     space={"proximal": Interval(0.001, 1.0)},
     needs=(Network,),
     cost=cost,
-    added=ADDED,
     divides=True,
     roles=roles,
 )

@@ -8,7 +8,7 @@ examples.
 """
 
 from bench.algorithms.base import Algorithm, Method
-from bench.algorithms.parts.local_dpsgd import ADDED, LocalDpsgdArguments, check, cost, local_dpsgd, releases, roles
+from bench.algorithms.parts.local_dpsgd import LocalDpsgdArguments, check, cost, local_dpsgd, releases, roles
 from bench.algorithms.parts.shared_arguments import sharing
 from bench.algorithms.ranges import NonNegative
 from bench.algorithms.search_space import Interval
@@ -35,7 +35,6 @@ METHOD = Method(
     space={"regularization": Interval(0.01, 3.0)},
     needs=(Network,),
     cost=cost,
-    added=ADDED,
     divides=True,
     roles=roles,
 )

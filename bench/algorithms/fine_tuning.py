@@ -8,8 +8,6 @@ makes this a strong baseline for personalised methods.
 from bench.algorithms import local_learning
 from bench.algorithms.base import Algorithm, Cost, Method, Role, Scalar
 from bench.algorithms.parts.averaging import AveragingArguments, averaging, plain_step
-from bench.algorithms.parts.clipping import FIXED
-from bench.algorithms.parts.noise import PLAIN
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
 from bench.algorithms.parts.then_alone import cost_then_alone, then_alone
@@ -60,7 +58,6 @@ METHOD = Method(
     noisy_sums("all other users together"),
     version=1,
     check=check,
-    added={**PLAIN, **FIXED},
     cost=cost,
     divides=True,
     space={"local_step_size": Interval(1e-4, 1e-2)},  # for inputs with norms like those of digits

@@ -135,5 +135,4 @@ METHOD = Method(
     check=check,
     needs=(Peers, Linear),
     cost=cost,
-    added={"learning": "alone", "num_ticks": 1},
 )

@@ -70,7 +70,6 @@ METHOD = Method(
     releases,
     version=1,
     check=check,
-    added={"total_steps": 0},
     cost=cost,
     divides=True,
     roles=lambda **_: {"step_size": Role(OWN_STEP)},

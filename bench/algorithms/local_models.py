@@ -84,5 +84,4 @@ METHOD = Method(
     check=check,
     needs=(Peers, Linear),
     cost=cost,
-    added={"regularization_scale": 1.0},
 )

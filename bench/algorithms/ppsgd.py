@@ -31,8 +31,7 @@ import optax
 
 from bench.algorithms.base import Algorithm, Cost, Method, Role, Scalar, State
 from bench.algorithms.parts.averaging import ONE_STEP, AveragingArguments, rounds_of
-from bench.algorithms.parts.clipping import FIXED, clipped_sum_of
-from bench.algorithms.parts.noise import PLAIN
+from bench.algorithms.parts.clipping import clipped_sum_of
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
 from bench.algorithms.ranges import Range
@@ -202,7 +201,6 @@ METHOD = Method(
     releases,
     version=1,
     check=check,
-    added={**PLAIN, **FIXED},
     cost=cost,
     divides=True,
     roles=roles,

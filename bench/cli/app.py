@@ -185,7 +185,6 @@ def compare(
     ] = None,
     fix: Annotated[list[str] | None, typer.Option("--set", help="Fix an argument, NAME=VALUE; repeatable.")] = None,
     num_settings: NumSettings = NUM_SETTINGS,
-    trials: Annotated[int | None, typer.Option(hidden=True)] = None,
     rounds: Annotated[int | None, typer.Option(help="Number of communication rounds; default the task's.")] = None,
     baselines: Annotated[
         str | None, typer.Option(help="Names separated by commas, or none; default the usual ones of the task.")
@@ -221,8 +220,6 @@ def compare(
     from bench.comparison.search import searched
     from bench.inputs.values import distinct_pairs, value, values
 
-    if trials is not None:
-        raise InputError(f"--trials of compare is now called --settings: write --settings {trials}")
     table = comparisons.compare(
         methods or [],
         task=_of_own(task, client, label, regression, network),

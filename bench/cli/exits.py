@@ -28,10 +28,7 @@ def exit_status(app: typer.Typer) -> int:
         print(f"error: {' '.join(str(error).splitlines())}", file=sys.stderr)
         return 2
     except typer.TyperException as error:
-        message = error.format_message()
-        if getattr(error, "option_name", "") == "--download":  # of earlier versions
-            message += ": leave it out, since data are downloaded without it, or choose a --source"
-        print(f"error: {message}", file=sys.stderr)
+        print(f"error: {error.format_message()}", file=sys.stderr)
         return 2
     except SystemExit as error:  # called by a user's method or task; the suite itself never calls it
         if isinstance(error.__context__, BrokenPipeError):  # but typer does where nobody reads the output any more

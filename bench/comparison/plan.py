@@ -25,7 +25,7 @@ from bench.data.task import Task
 from bench.errors import TRACEBACK, InputError, in_one_line, place_of, unknown_name
 from bench.privacy.accounting import epsilon
 from bench.sweeps.diagnose import checked_algorithm
-from bench.sweeps.spec import arguments, parameters
+from bench.sweeps.spec import arguments, defaults_of, parameters
 
 LOCAL_STEPS = "num_steps"  # the argument of methods whose users take several steps in a round
 
@@ -269,8 +269,7 @@ def _settled(
 def roles_of(variant: Variant, fixed: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Role]:
     """Return the role of every argument of a method, by the values that are given before the search."""
     keywords, _ = parameters(variant.method)
-    known = {name: each.default for name, each in keywords.items() if each.default is not each.empty}
-    known |= {**first_of(variant.space), **fixed, **variant.args}
+    known = {**defaults_of(variant.method), **first_of(variant.space), **fixed, **variant.args}
     said = _in_one_line(variant.method.roles, f"`roles` of {variant.method.make.__name__} fails")(**known)
     for name, role in said.items() if isinstance(said, Mapping) else [("", said)]:
         if name not in keywords or not isinstance(role, Role) or role.momentum not in ("", *keywords):

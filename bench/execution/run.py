@@ -219,9 +219,7 @@ def _blocks(
     for program, point in zip(programs, points, strict=True):
         if missing[point.id]:
             member = point.known_as(known_as[point.id]) if point.id in known_as else point
-            groups.setdefault((program, missing[point.id]), []).append(
-                member._replace(asked={}, computed={}, settings={})
-            )
+            groups.setdefault((program, missing[point.id]), []).append(member._replace(asked={}, computed={}))
     return [
         Block((name, trial), task_bytes, tuple(members), tuple((trial, s) for s in seeds), whole=whole[program])
         for (program, seeds), members in groups.items()

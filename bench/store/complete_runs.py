@@ -1,11 +1,9 @@
 """Checks which rows of a part are complete runs of a sweep's points, without duplicates.
 
-A run is what was asked for: its method and version, its data, and the columns of its point that somebody chose. The
-columns that are computed from these, such as calibrated noise, are results of this machine and its libraries, so their
-last digits differ elsewhere. The id of a point leaves them out. Ids of earlier versions had all columns to the last
-digit, as the machine had them that made the runs. Such runs are recognised by what was asked, to nine digits; their id
-must be what it was then, with their own numbers. In either case the computed columns must be those of the point up to
-TOLERANCE.
+A run is what was asked for, and its rows say what that is: the method and its version, the data, and the columns of its
+point that somebody chose, numbers to nine digits. Where rows lack an argument, or have no value of it, its default was
+asked for. Columns that are computed from these, such as calibrated noise, are results of a machine and its libraries,
+and their last digits differ elsewhere: they must be those of the point up to TOLERANCE.
 """
 
 import hashlib
@@ -22,7 +20,7 @@ from bench.store.part_files import IDENTITY
 
 STALE, BROKEN, COPIED = (
     "of other settings, data or code versions",
-    "with missing or duplicate rows",
+    "with missing, duplicate or other rows",
     "that are duplicates",
 )
 TEXT = (pa.types.is_null, pa.types.is_string, pa.types.is_large_string)
@@ -50,8 +48,7 @@ class Shape(NamedTuple):
     texts: those of its arguments that are text; `numbers`: those that are numbers.
     asked: the columns that identify its runs.
     computed: the columns that are computed from them.
-    settings: all that earlier versions made the id of; None where it is not known, so that the columns have to do.
-    added: arguments that runs from before they existed lack -> the values that these runs had.
+    defaults: column -> the value of rows that have none.
     """
 
     evaluations: int
@@ -60,8 +57,7 @@ class Shape(NamedTuple):
     numbers: frozenset[str] = frozenset()
     asked: Mapping[str, Any] = NOTHING
     computed: Mapping[str, Any] = NOTHING
-    settings: Mapping[str, Any] | None = None
-    added: Mapping[str, Any] = NOTHING
+    defaults: Mapping[str, Any] = NOTHING
 
 
 def rounded(value: Any) -> Any:
@@ -69,35 +65,11 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) and not float(value).is_integer() else value
 
 
-def digest(settings: Mapping[str, Any]) -> str:
-    """Return a short digest of settings."""
-    text = json.dumps(settings, sort_keys=True, default=lambda value: value.item())
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
-
-
-def point_id(settings: Mapping[str, Any], computed: Set[str] = frozenset()) -> str:
-    """Return the id of a point with these settings, some of whose arguments and labels are computed from the others."""
-    named = {
-        kind: {name: rounded(value) for name, value in settings[kind].items() if name not in computed}
-        for kind in ("args", "labels")
-        if kind in settings
-    }
-    return digest({**settings, **named} | ({"delta": rounded(settings["delta"])} if "delta" in settings else {}))
-
-
-def earlier_id(settings: Mapping[str, Any], row: Mapping[Any, Any]) -> str:
-    """Return the id that earlier versions gave a point with these settings on the machine that made a row."""
-
-    def there(name: str, value: Any) -> Any:
-        found = row.get(name)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool | np.bool_)
-        return type(value)(found) if is_number and isinstance(found, int | float) and found == found else value
-
-    own = {kind: {name: there(name, value) for name, value in settings[kind].items()} for kind in ("args", "labels")}
-    delta = there("delta", settings["delta"])
-    return digest(
-        {**settings, **own, "delta": delta if rounded(delta) == rounded(settings["delta"]) else settings["delta"]}
-    )
+def point_id(asked: Mapping[str, Any], defaults: Mapping[str, Any] = NOTHING) -> str:
+    """Return a digest of what was asked for; missing values, and those that are the defaults, change nothing."""
+    texts = {name: as_text(value) for name, value in asked.items()}
+    said = {name: text for name, text in texts.items() if text not in ("", as_text(defaults.get(name)))}
+    return hashlib.blake2b(json.dumps(said, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
 def as_text(value: Any) -> str:
@@ -110,21 +82,23 @@ def as_text(value: Any) -> str:
     return repr(rounded(float(value))) if isinstance(value, int | float | np.number | np.bool_) else str(value)
 
 
-def rows_as_text(table: pd.DataFrame, names: Sequence[Any]) -> pd.Series:
-    """Return the values of some columns as one text per row, by `as_text`; columns that are missing count as empty.
+def rows_as_text(table: pd.DataFrame, names: Sequence[Any], defaults: Mapping[str, Any] = NOTHING) -> pd.Series:
+    """Return the values of some columns as one text per row, by `as_text`; where a column or its value is missing, that
+    of the default.
 
     Each distinct value is turned into text once, since tables have many rows and few values.
     """
     columns = []
     for name in names:
+        missing = as_text(defaults.get(name))
         if name not in table:
-            columns.append([""] * len(table))
+            columns.append([missing] * len(table))
             continue
         values = table[name]
         if values.dtype == object:
             values = values.map(lambda value: as_text(value) if isinstance(value, list | tuple | np.ndarray) else value)
         codes, distinct = pd.factorize(values)  # of a missing value the code is -1
-        texts = [*map(as_text, distinct), ""]
+        texts = [*map(as_text, distinct), missing]
         columns.append([texts[code] for code in codes])
     return pd.Series(
         ["|".join(row) for row in zip(*columns, strict=True)] if columns else "", table.index, dtype=object
@@ -157,22 +131,12 @@ class Points:
         """
         found = {id: id for id in settings["point"] if id in self.shapes}
         others = settings[~settings["point"].isin(list(found))]
-        if len(others):
-            for (algorithm, names), points in self._by_what_was_asked().items():
-                rows = others[others["algorithm"] == algorithm]
-                if rows.empty:
-                    continue
-                added = self.shapes[next(iter(points.values()))].added
-                filled = rows.assign(**{k: rows[k].fillna(v) if k in rows else v for k, v in added.items()})
-                keys = rows_as_text(filled, names)
-                fits = keys.isin(list(points)).to_numpy()
-                known_settings = [self.shapes[id].settings or {} for id in points.values()]
-                read = {name for of in known_settings for kind in ("args", "labels") for name in of.get(kind, ())}
-                columns = rows.columns.intersection(["point", "delta", *read])  # which an earlier id depends on
-                for row, key in zip(rows.loc[fits, columns].to_dict("records"), keys[fits], strict=True):
-                    known = self.shapes[points[key]].settings
-                    if known is None or earlier_id(known, row) == row["point"]:
-                        found[row["point"]] = points[key]
+        for (algorithm, names), points in self._by_what_was_asked().items() if len(others) else ():
+            rows = others[others["algorithm"] == algorithm]
+            if len(rows):
+                keys = rows_as_text(rows, names, self.shapes[next(iter(points.values()))].defaults)
+                fits = keys.isin(list(points))
+                found |= dict(zip(rows.loc[fits, "point"], keys[fits].map(points), strict=True))
         computed = {id: self.shapes[of].computed for id, of in found.items() if self.shapes[of].computed}
         names = settings.columns.intersection(["point", *{name for of in computed.values() for name in of}])
         for row in settings.loc[settings["point"].isin(list(computed)), names].to_dict("records"):
@@ -280,5 +244,5 @@ def _kinds(schema: pa.Schema) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def in_words(left_out: Mapping[str, int]) -> str:
-    """Return what is wrong with how many runs, "3 runs with missing or duplicate rows"."""
+    """Return what is wrong with how many runs, "3 runs with missing, duplicate or other rows"."""
     return " and ".join(f"{count:,} runs {words}" for words, count in left_out.items())

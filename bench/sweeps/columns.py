@@ -10,6 +10,7 @@ RESERVED = {
     "point",
     "sweep",
     "algorithm",
+    "method",
     "source",
     "scale",
     "trial",

@@ -5,22 +5,19 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-import jax
-
 from bench.algorithms.base import Method
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
-from bench.store.complete_runs import Shape, point_id
+from bench.store.complete_runs import Shape, as_text, point_id
 from bench.sweeps.columns import RESERVED, is_reserved
-from bench.sweeps.spec import Sweep, arguments, known, parameters
+from bench.sweeps.spec import Sweep, arguments, defaults_of, known, parameters
 
 
 class Point(NamedTuple):
     """One row of a sweep's table on its task.
 
     Attributes:
-        id: a digest of what was asked for: all that may change its rows, other than trial and seed, without the columns
-            that are computed from the others and with numbers of nine digits, so that it is the same on every machine.
+        id: a digest of `asked`, and so the same on every machine; `known_as` has another that its rows have already.
         algorithm: its name in the legend.
         method: what runs.
         static, traced: the method's arguments, those fixed when compiling and those that vary within a program.
@@ -30,7 +27,6 @@ class Point(NamedTuple):
         at_start: whether models are evaluated before the first round, too.
         asked: the columns that identify its runs, defaults and NaN for labels that it lacks included.
         computed: the columns that are computed from them, arguments and labels.
-        settings: all that may change its rows, to the last digit, by which earlier versions named it.
     """
 
     id: str
@@ -44,7 +40,6 @@ class Point(NamedTuple):
     at_start: bool = True
     asked: dict[str, Any] = {}  # noqa: RUF012
     computed: dict[str, Any] = {}  # noqa: RUF012
-    settings: dict[str, Any] = {}  # noqa: RUF012
 
     @property
     def args(self) -> dict[str, Any]:
@@ -53,17 +48,17 @@ class Point(NamedTuple):
     @property
     def shape(self) -> Shape:
         """What the rows of a run of this point look like."""
-        # Runs from before an argument was added have no column for it, and stay valid.
-        needed = {name: value for name, value in self.args.items() if not _as_before(self.method, name, value)}
+        defaults = defaults_of(self.method) | {"method": self.method.make.__name__}
+        needed = {name: value for name, value in self.args.items() if as_text(defaults.get(name)) != as_text(value)}
         texts = frozenset(name for name, value in needed.items() if isinstance(value, str))
         numbers = frozenset(name for name, value in needed.items() if isinstance(value, int | float))
-        columns = frozenset(needed) | RESERVED | {"epsilon"}
+        columns = (frozenset(needed) | RESERVED | {"epsilon"}) - {"method"}
         evaluations = self.num_rounds // self.eval_every + 1
-        return Shape(evaluations, columns, texts, numbers, self.asked, self.computed, self.settings, self.method.added)
+        return Shape(evaluations, columns, texts, numbers, self.asked, self.computed, defaults)
 
     def known_as(self, row: Mapping[str, Any]) -> "Point":
-        """Return the point with the id and the computed numbers of a run of it that was made on another machine, or by
-        an earlier version, so that further runs of it belong to the same group."""
+        """Return the point with the id and the computed numbers of a run of it that was made elsewhere, so that further
+        runs of it belong to the same group."""
         rows = {name: row.get(name) for name in self.computed}
         there = {name: value for name, value in rows.items() if isinstance(value, float) and not math.isnan(value)}
         traced = self.traced | {name: value for name, value in there.items() if name in self.traced}
@@ -74,11 +69,6 @@ class Point(NamedTuple):
 def shapes_of(points: Iterable[Point]) -> dict[str, Shape]:
     """Point id -> shape of the rows of a run."""
     return {point.id: point.shape for point in points}
-
-
-def _as_before(method: Method, name: str, value: Any) -> bool:
-    """Return whether an argument was added later and has the value with which the method is unchanged."""
-    return name in method.added and method.added[name] == value
 
 
 def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
@@ -92,7 +82,6 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
         if value is not None and value < 1:
             raise InputError(f"{field} of sweep {sweep.name} is {value}: it must be at least 1")
     out: dict[str, list[Point]] = {name: [] for name in tasks}
-    shapes = {name: [leaf.shape for leaf in jax.tree.leaves(task)] for name, task in tasks.items()}
     for algorithm, entry in sweep.entries.items():
         points, computed = known(entry.points), {*entry.made}
         keywords, traced = parameters(entry.method)
@@ -126,21 +115,19 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
                 )
             free_args = {name: value for name, value in args.items() if name not in computed}
             free_labels = {name: value for name, value in row.items() if name not in args and name not in computed}
-            settings = {
+            asked = {
+                **free_args,
+                **free_labels,
                 "algorithm": algorithm,
                 "method": entry.method.make.__name__,
                 "version": entry.method.version,
-                "args": {k: v for k, v in args.items() if not _as_before(entry.method, k, v)},
-                "labels": labels,
                 "task": task.name,
-                "shapes": shapes[name],
                 "checksum": task.checksum,
                 "num_rounds": num_rounds,
-                "eval_every": eval_every,
                 "delta": sweep.delta,
             }
             point = Point(
-                id=point_id(settings, computed),
+                id=point_id(asked, defaults_of(entry.method)),
                 algorithm=algorithm,
                 method=entry.method,
                 static=tuple(sorted((k, v) for k, v in args.items() if k not in traced)),
@@ -149,12 +136,8 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
                 num_rounds=num_rounds,
                 eval_every=eval_every or num_rounds,
                 at_start=sweep.at_start,
-                asked=free_args
-                | free_labels
-                | {"algorithm": algorithm, "version": entry.method.version, "num_rounds": num_rounds}
-                | {"task": task.name, "checksum": task.checksum},
+                asked=asked,
                 computed={name: value for name, value in (labels | args).items() if name in computed},
-                settings=settings,
             )
             out[name].append(point)
     ids = [point.id for points in out.values() for point in points]

@@ -146,6 +146,7 @@ def rows_of(
             "point": point.id,
             "sweep": origin.sweep,
             "algorithm": point.algorithm,
+            "method": point.method.make.__name__,
             "task": task.name,
             "source": task.source,
             "scale": origin.scale,

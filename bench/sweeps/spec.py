@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
+import jax
 import numpy as np
 import pandas as pd
 
 from bench.algorithms.base import Method, Scalar
 from bench.algorithms.ranges import Range
 from bench.data.files import DataFiles, with_files
-from bench.data.task import Task
+from bench.data.task import Task, recipe_checksum
 from bench.errors import InputError, unknown_name
 from bench.inputs.values import as_float
 from bench.sweeps.condition import condition, names
@@ -126,8 +127,13 @@ class Sweep(NamedTuple):
     shard: slice = slice(None)
 
     def task(self, name: str, trial: int, data_files: DataFiles | None = None) -> Task:
-        """Return one of the tasks, of data that may come from these files; the default as for DataFiles()."""
-        return with_files(self.tasks[name], data_files)(trial)
+        """Return one of the tasks, of data that may come from these files; the default as for DataFiles().
+
+        Data without a checksum are told apart by their shapes.
+        """
+        task = with_files(self.tasks[name], data_files)(trial)
+        shapes = tuple(leaf.shape for leaf in jax.tree.leaves(task))
+        return task if task.checksum else replace(task, checksum=recipe_checksum(shapes))
 
     @property
     def tasks_of_points(self) -> list[str]:
@@ -286,6 +292,11 @@ def parameters(method: Method) -> tuple[dict[str, inspect.Parameter], set[str]]:
         InputError: where none is traced; the engine's points are vmapped over those.
     """
     return _parameters(method.make)[:2]
+
+
+def defaults_of(method: Method) -> dict[str, Any]:
+    """Return the defaults of a method's arguments, which rows without them were made with."""
+    return {name: each.default for name, each in parameters(method)[0].items() if each.default is not each.empty}
 
 
 def ranges(method: Method) -> dict[str, Range]:

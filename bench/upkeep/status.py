@@ -19,7 +19,7 @@ from bench.store.complete_runs import Points, in_words, made_on_cpus, rows_as_te
 from bench.store.part_files import IDENTITY, REDO, parts_in, readable_parts, runs_in, unified
 from bench.store.requests import REQUEST, read_request
 from bench.sweeps.points import shapes_of
-from bench.sweeps.spec import Entry, Sweep, arguments, parameters
+from bench.sweeps.spec import Entry, Sweep, arguments, defaults_of, parameters
 from bench.upkeep.merge import data_of, points_of, sweep_named
 
 NEEDED = ("version", "wall_s", "compile_s")  # columns by which runs are counted and timed
@@ -131,11 +131,7 @@ def _rest(sweep: Sweep, entry: Entry, runs: pd.DataFrame, all_runs: pd.DataFrame
     there = pd.DataFrame(columns=["key", "trial", "seed"])
     runs = runs[runs["version"] == entry.method.version] if len(runs) else runs
     if len(runs):
-        # Runs from before an argument was added have no value of it.
-        added = {
-            name: runs[name].fillna(value) if name in runs else value for name, value in entry.method.added.items()
-        }
-        settings = rows_as_text(runs.assign(**added), names)
+        settings = rows_as_text(runs, names, defaults_of(entry.method))
         there = runs[["point", "trial", "seed"]].assign(key=settings)
         there = there[there["key"].isin(set(keys))].merge(repetitions, on=["trial", "seed"])
     # Points that differ only in the task share a key, so up to their number of its runs count.

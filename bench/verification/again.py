@@ -13,7 +13,7 @@ from bench.store import other_data
 from bench.store.complete_runs import Points, rows_as_text
 from bench.sweeps.points import Point, resolve, shapes_of
 from bench.sweeps.rows import Origin, commit
-from bench.sweeps.spec import Entry, Sweep
+from bench.sweeps.spec import Entry, Sweep, defaults_of
 from bench.verification.drawn import Run
 
 MOVED = 1e-6  # relative change of the hyperparameters by which the effect of rounding is found
@@ -132,12 +132,11 @@ def prepare(run: Run, tasks: Tasks) -> Prepared:
 
 def _as_it_was(point: Point, run: Run) -> Point:
     """Return the point with the computed numbers of the run, so that the same is trained."""
-    return point.known_as(run.first | {"point": run.point})._replace(asked={}, computed={}, settings={})
+    return point.known_as(run.first | {"point": run.point})._replace(asked={}, computed={})
 
 
 def _candidates(entry: Entry, run: Run) -> pd.DataFrame:
     """Return the entry's points with the run's settings; several where they differ in their data alone."""
     names = [column for column in entry.points if column not in entry.made and column != "task"]
-    row = pd.DataFrame([{**entry.method.added, **run.first}])
-    text = rows_as_text(row, names).iloc[0]
+    text = rows_as_text(pd.DataFrame([run.first]), names, defaults_of(entry.method)).iloc[0]
     return entry.points[(rows_as_text(entry.points, names) == text).to_numpy()].reset_index(drop=True)

@@ -131,12 +131,6 @@ def test_verify_reports_a_checksum_where_none_is_known(tmp_path):
     assert re.search("sha256, with no published value to compare, [0-9a-f]{12}$", printed.strip())
 
 
-def test_the_earlier_option_for_downloads_is_answered_by_what_is_in_its_place(monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["bench", "data", "get", "mnist", "--download"])
-    assert main() == 2
-    assert re.fullmatch("error: .*--download: leave it out, .*, or choose a --source\n", capsys.readouterr().err)
-
-
 def test_the_main_program_prints_the_message_alone_and_exits_with_2(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["bench", "data", "get", "minst"])
     assert main() == 2

@@ -72,10 +72,10 @@ def test_a_file_without_a_digest_in_its_name_is_no_part(tmp_path):
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda r: r[r["rounds"] == 0], "2 runs with missing or duplicate rows"),
-        (lambda r: r[(r["rounds"] != 5) | (r["seed"] == 0)], "1 runs with missing or duplicate rows"),
-        (lambda r: pd.concat([r, r]), "2 runs with missing or duplicate rows"),
-        (lambda r: r.drop(columns="risk"), "2 runs with missing or duplicate rows"),
+        (lambda r: r[r["rounds"] == 0], "2 runs with missing, duplicate or other rows"),
+        (lambda r: r[(r["rounds"] != 5) | (r["seed"] == 0)], "1 runs with missing, duplicate or other rows"),
+        (lambda r: pd.concat([r, r]), "2 runs with missing, duplicate or other rows"),
+        (lambda r: r.drop(columns="risk"), "2 runs with missing, duplicate or other rows"),
     ],
 )
 def test_runs_that_are_not_whole_are_set_aside_and_done_again(tmp_path, spoil, said):

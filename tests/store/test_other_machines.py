@@ -26,9 +26,9 @@ from bench.execution.run import run_sweep
 from bench.papers import SWEEPS
 from bench.privacy.accounting import epsilon
 from bench.store import part_files
-from bench.store.complete_runs import TOLERANCE, Points, Shape, as_text, earlier_id, rounded, settings_in
+from bench.store.complete_runs import TOLERANCE, Points, Shape, as_text, rounded, settings_in
 from bench.sweeps.points import Point, resolve
-from bench.sweeps.spec import Entry, Sweep, grid, known, select
+from bench.sweeps.spec import Entry, Sweep, defaults_of, grid, known, select
 from bench.upkeep import merge
 from bench.upkeep.status import status, verify
 
@@ -61,7 +61,7 @@ def by_what_was_asked(entry: Entry, label: str, tasks: set[str]) -> dict[str, Sh
     for number, row in enumerate(entry.points.to_dict("records")):
         asked = {name: row[name] for name in names} | {"algorithm": label, "version": entry.method.version}
         computed = {name: row[name] for name in entry.made if name in row}
-        shapes[str(number)] = Shape(0, asked=asked, computed=computed, added=entry.method.added)
+        shapes[str(number)] = Shape(0, asked=asked, computed=computed, defaults=defaults_of(entry.method))
     return shapes
 
 
@@ -168,7 +168,7 @@ def test_no_epsilon_goes_above_its_target(name, monkeypatch):
             assert not (value <= target < after[key]), (key, target)
 
 
-# ---- Ids of earlier versions ----
+# ---- Other ids ----
 
 
 def doubled(points: pd.DataFrame, off: float) -> pd.DataFrame:
@@ -182,13 +182,12 @@ def calibrated(budgets=(1.0, 3.0), off: float = 1.0, seeds: int = 2) -> Sweep:
     return sweep_of({"Walk": entry}, seeds=seeds)
 
 
-def with_old_ids(folder: Path, sweep: Sweep) -> None:
-    """Give the runs in a folder the ids of earlier versions, which had the last bits of all columns."""
-    of = {point.id: point for point in points(sweep)}
+def with_other_ids(folder: Path) -> None:
+    """Give the runs in a folder ids that say nothing, and leave out their method, as in committed results."""
     for path in part_files.parts_in(folder):
         part = part_files.read_part(path)
-        own = {row["point"]: row for row in settings_in(part).to_dict("records")}
-        old = part_files.renamed(part, {id: earlier_id(of[id].settings, row) for id, row in own.items()})
+        ids = {id: f"old{id}" for id in part["point"].unique().to_pylist()}
+        old = part_files.renamed(part, ids).drop_columns(["method"])
         content = part_files.as_file(old)
         path.unlink()
         part_files.write(part_files.part_path(folder, old, content), content)
@@ -197,7 +196,7 @@ def with_old_ids(folder: Path, sweep: Sweep) -> None:
 def test_runs_under_other_ids_are_recognised_continued_under_them_and_left_in_place(tmp_path, capfd):
     folder = tmp_path / "smoke" / "tiny"
     before = run(calibrated(), tmp_path)
-    with_old_ids(folder, calibrated())
+    with_other_ids(folder)
     parts = {path: path.read_bytes() for path in part_files.parts_in(folder)}
     elsewhere = calibrated(off=1 + 1e-12)
     assert status(elsewhere, "smoke", folder).whole.missing == 0
@@ -219,7 +218,7 @@ def test_runs_under_other_ids_are_recognised_continued_under_them_and_left_in_pl
 def test_runs_of_two_ids_become_one_point_when_they_are_merged(tmp_path, monkeypatch):
     monkeypatch.setitem(SWEEPS, "tiny", lambda scale: calibrated(seeds=3))
     run(calibrated(seeds=2), tmp_path / "old")
-    with_old_ids(tmp_path / "old" / "smoke" / "tiny", calibrated())
+    with_other_ids(tmp_path / "old" / "smoke" / "tiny")
     run(calibrated(seeds=3), tmp_path / "new")
     (done,), left_out, notes = merge.merge([tmp_path / "old", tmp_path / "new"], tmp_path / "both")
     assert (done.runs, done.twice, left_out, notes) == (12, 8, [], [])
@@ -272,18 +271,23 @@ def test_what_is_not_computed_identifies_every_point(name):
         (lambda sweep: sweep._replace(num_rounds=40), "rounds"),
         (lambda sweep: sweep._replace(delta=1e-5), "delta"),
         (lambda sweep: sweep._replace(entries={"Walk": replace(sweep.entries["Walk"], method=OTHER)}), "a method"),
+        (lambda sweep: sweep._replace(entries={"Walk": replace(sweep.entries["Walk"], method=LATER)}), "a version"),
     ],
 )
-def test_runs_that_were_asked_for_otherwise_are_outdated_under_ids_of_either_kind(tmp_path, changed, why):
+def test_runs_that_were_asked_for_otherwise_are_outdated_whatever_their_id(tmp_path, changed, why):
     folder = tmp_path / "smoke" / "tiny"
     run(calibrated(), tmp_path)
-    for ids in ("new", "old"):
-        if ids == "old":
-            with_old_ids(folder, calibrated())
+    for own_ids in (True, False):
+        if not own_ids:
+            with_other_ids(folder)
         assert verify(calibrated(), folder) == []
         found = verify(changed(calibrated()), folder)
-        assert len(found) == 2, (why, ids)
-        assert all("of other settings" in line for line in found), (why, ids)
+        if why == "a method" and not own_ids:  # rows that do not name theirs are told apart by its version
+            assert found == []
+            continue
+        assert len(found) == 2, (why, own_ids)
+        words = "duplicate or other rows" if why == "evaluations" else "of other settings"
+        assert all(words in line for line in found), (why, own_ids)
 
 
 def another_walk(task, *, step_size: Scalar, noise_multiplier: Scalar = 1.0) -> Algorithm:
@@ -291,6 +295,7 @@ def another_walk(task, *, step_size: Scalar, noise_multiplier: Scalar = 1.0) -> 
 
 
 OTHER = WALK._replace(make=another_walk)
+LATER = WALK._replace(version=WALK.version + 1)
 
 
 def test_a_given_number_may_differ_in_its_last_digits_too(tmp_path):
@@ -300,7 +305,7 @@ def test_a_given_number_may_differ_in_its_last_digits_too(tmp_path):
     run(sweep(0.09999999999999999), tmp_path)
     folder = tmp_path / "smoke" / "tiny"
     assert verify(sweep(0.1), folder) == []
-    with_old_ids(folder, sweep(0.09999999999999999))
+    with_other_ids(folder)
     assert verify(sweep(0.1), folder) == []
     assert verify(sweep(0.1001), folder) != []
 

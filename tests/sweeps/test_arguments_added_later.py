@@ -15,7 +15,7 @@ def walk(task, *, step_size: Scalar, noise_multiplier: Scalar = 1.0, drift: Scal
     return BEFORE(task, step_size=step_size, noise_multiplier=noise_multiplier)
 
 
-LATER = WALK._replace(make=walk, added={"drift": 0.5, "word": "a"})
+LATER = WALK._replace(make=walk)
 
 
 def later(**columns):

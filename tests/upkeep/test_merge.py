@@ -83,7 +83,7 @@ def test_what_does_not_belong_is_left_out_and_named(halves, tmp_path, undisturbe
     parts = part_files.parts_in(folder)
     parts[0].write_bytes(parts[0].read_bytes()[:-40])
     rows = [pq.read_table(path).to_pandas() for path in parts[1:3]]
-    other = put(folder, rows[0].assign(point="0" * 16))
+    other = put(folder, rows[0].assign(point="0" * 16, step_size=7.0))
     cut = put(folder, rows[1][rows[1]["rounds"] > 0])
     for path in parts[1:3]:
         path.unlink()
@@ -92,7 +92,7 @@ def test_what_does_not_belong_is_left_out_and_named(halves, tmp_path, undisturbe
     said = "\n".join(left_out)
     assert f"{parts[0]} is damaged" in said
     assert f"{other}: 1 runs of other settings, data or code versions" in said
-    assert f"{cut}: 1 runs with missing or duplicate rows" in said
+    assert f"{cut}: 1 runs with missing, duplicate or other rows" in said
     assert "mine.parquet is not a part of these results" in said
     assert done.runs >= 5
     assert_same_rows(run(walks(), tmp_path / "out"), undisturbed)

@@ -20,9 +20,8 @@ all ways to split T share one compiled program, and a long round shows progress.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
 import jax
@@ -45,7 +44,6 @@ from bench.privacy.events import Release, poisson_gaussian
 
 SAMPLERS = ("poisson", "in_order")
 CLIPPINGS = ("flat", "per_layer")
-ADDED: Mapping[str, Any] = MappingProxyType({"clipping": "flat"})  # arguments that the methods got later
 # Probability that a Poisson sample exceeds its places. It adds less than 1 % to delta = 1e-5 in 2,000 steps at
 # epsilon 8, by the bound in `sampling.poisson_bound`.
 FAILURE = 1e-15
