@@ -131,7 +131,8 @@ if [ -n "$scale" ]; then
   "$run" -m bench run all --scale "$scale" --out "$out" ${run_options[@]+"${run_options[@]}"}
   "$run" -m figures --scale "$scale" --results "$out"
   "$run" -m figures claims --scale "$scale" --results "$out"
-  echo "done: results in $out/$scale, figures and claims in $out/$scale/figures; all of it on one page:"
+  kind=sweeps; [ "$scale" != smoke ] || kind=smoke
+  echo "done: results in $out/$kind, figures and claims in $out/$kind/figures; all of it on one page:"
   exec "$run" -m figures report --scale "$scale" --results "$out"
 fi
 
@@ -142,8 +143,8 @@ stage 1 "the data sets ${sets[*]}"
 get_data
 stage 2 "the sweep $sweep, its figure and its claims, into $here"
 "$run" -m bench run "$sweep" --scale laptop --out "$here" ${run_options[@]+"${run_options[@]}"}
-"$run" -m figures "$sweep" --scale laptop --results "$here"
-"$run" -m figures claims correlated_noise --scale laptop --results "$here" --brief
+"$run" -m figures "$sweep" --results "$here"
+"$run" -m figures claims correlated_noise --results "$here" --brief
 stage 3 "some of the committed results are run again, and compared"
 verified=0
 "$run" -m bench verify --minutes 1 ${get_options[@]+"${get_options[@]}"} || verified=$?
@@ -152,19 +153,19 @@ stage 4 "every figure and claim from the committed results, into $here/redrawn"
 drawn_from=$("$run" -c 'import hashlib, pathlib
 files = [path for part in ("bench", "figures") for path in sorted(pathlib.Path(part).rglob("*")) if path.suffix in (".py", ".css", ".js", ".csv")]
 files += sorted(path for name in ("attacks.csv", "protocol.json") for path in pathlib.Path("results/board").rglob(name))
-results = sorted(str(path) for part in ("laptop", "board") for path in pathlib.Path("results", part).rglob("*.parquet"))
+results = sorted(str(path) for part in ("sweeps", "board") for path in pathlib.Path("results", part).rglob("*.parquet"))
 print(hashlib.sha256(b"".join(path.read_bytes() for path in files) + "".join(results).encode()).hexdigest())')
 if grep -qsx "$drawn_from" "$here/redrawn/stamp" && [ -f results/board/index.html ]; then
   echo "they are there, and neither the code nor the results have changed"
 else
   rm -f "$here/redrawn/stamp"
-  "$run" -m figures --scale laptop --out "$here/redrawn" >"$here/redrawn.log" 2>&1 || fail "a figure could not be drawn: see $here/redrawn.log"
-  "$run" -m figures claims --scale laptop --brief --out "$here/redrawn" >"$here/claims.log" 2>&1 || fail "a claim could not be judged: see $here/claims.log"
+  "$run" -m figures --out "$here/redrawn" >"$here/redrawn.log" 2>&1 || fail "a figure could not be drawn: see $here/redrawn.log"
+  "$run" -m figures claims --brief --out "$here/redrawn" >"$here/claims.log" 2>&1 || fail "a claim could not be judged: see $here/claims.log"
   "$run" -m figures board >"$here/board.log" 2>&1 || fail "the board's page could not be drawn: see $here/board.log"
   echo "$drawn_from" >"$here/redrawn/stamp"
 fi
-cmp -s "$here/redrawn/claims.csv" results/laptop/figures/claims.csv \
-  && echo "the verdicts are those that the repository has" || echo "the verdicts differ from results/laptop/figures/claims.csv"
+cmp -s "$here/redrawn/claims.csv" results/sweeps/figures/claims.csv \
+  && echo "the verdicts are those that the repository has" || echo "the verdicts differ from results/sweeps/figures/claims.csv"
 stage 5 "the page"
 "$run" -m figures report --results "$here" --out "$out/report/index.html"
 echo "done after $SECONDS s: open $out/report/index.html; every sweep is run by ./run_all.sh --scale smoke"

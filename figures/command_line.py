@@ -17,7 +17,7 @@ from bench.cli.options import Json, Version
 from bench.cli.options import path as given_path
 from bench.errors import InputError, cannot_write, unknown_name
 from bench.files import write_whole
-from bench.store import SCALES
+from bench.store import KEPT, SCALES
 from figures.shared import user_grids
 from figures.shared.drawn import JUDGED, digest, record
 from figures.shared.figure import Figure, picture
@@ -33,7 +33,7 @@ Names = Annotated[list[str] | None, typer.Argument(help="Names of figures; defau
 Papers = Annotated[list[str] | None, typer.Argument(help="Short names of papers; default all.")]
 Nothing = Annotated[list[str] | None, typer.Argument(hidden=True)]
 Results = Annotated[Path, typer.Option(parser=given_path, metavar="PATH", help="Results folder.")]
-Scale = Annotated[str | None, typer.Option(help="smoke, laptop or paper; default the largest with results.")]
+Scale = Annotated[str | None, typer.Option(help="smoke for smoke runs; default all others, where there are any.")]
 Folder = Annotated[
     Path | None,
     typer.Option(parser=given_path, metavar="PATH", help="Folder to write to; default figures/ next to the results."),
@@ -88,7 +88,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="Draw the papers' figures and tables and check their claims. Without a command, figures are "
-    "drawn.\n\nExample: python -m figures ppsgd_fig1a --scale laptop",
+    "drawn.\n\nExample: python -m figures ppsgd_fig1a",
 )
 
 
@@ -243,7 +243,7 @@ def draw(
 
     The word `draw` can be omitted.
 
-    Example: python -m figures draw ppsgd_fig1a --scale laptop
+    Example: python -m figures draw ppsgd_fig1a
     """
     from figures import FIGURES
 
@@ -373,10 +373,10 @@ def report(
 ) -> None:
     """Write an HTML page with all claims, figures, tables and comparisons, and a folder of its files.
 
-    What the repository has decided at scale laptop comes first, and what was run here beside it. The exit status is 1
+    What the repository has decided comes first, and what was run here beside it. The exit status is 1
     where the check of a claim or the code of a figure raised an exception; the page says so.
 
-    Example: python -m figures report --scale laptop
+    Example: python -m figures report
     """
     from figures.pages.report.write import write
 
@@ -408,7 +408,6 @@ def board(nothing: Nothing = None, results: Results = Path("results"), out: Page
 @app.command()
 def docs(
     results: Results = Path("results"),
-    scale: Annotated[str, typer.Option(help="Scale whose verdicts are shown.")] = "laptop",
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; the exit status is 1 where a page is outdated.")
     ] = False,
@@ -419,11 +418,10 @@ def docs(
     """
     from figures.docs import outdated
 
-    check_scale(scale)
     root = Path.cwd()
     if not (root / "docs" / "papers").is_dir():
         raise InputError(f"{root} has no folder docs/papers: run this in the repository's folder")
-    for page, text in outdated(root, results / scale / "figures").items():
+    for page, text in outdated(root, results / KEPT / "figures").items():
         print(page)
         if check:
             raise typer.Exit(1)

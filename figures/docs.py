@@ -33,7 +33,7 @@ PART = re.compile(
     r"(<!-- (papers|papers in full|gallery|shares|commands|accelerators|claims (\w+)) -->\n).*?(<!-- end -->)",
     re.DOTALL,
 )
-PICTURES = "../results/laptop/figures"  # as a page in docs links to them
+PICTURES = "../results/sweeps/figures"  # as a page in docs links to them
 
 
 def verdicts(paper: Paper, folder: Path) -> pd.DataFrame:

@@ -32,7 +32,7 @@ def test_the_numbers_of_a_figure_are_those_committed(name, tmp_path):
     made = [path for path in tmp_path.iterdir() if path.suffix in (".csv", ".md", ".tex")]
     assert made
     for path in made:
-        assert path.read_bytes() == (RESULTS / "laptop" / "figures" / path.name).read_bytes(), path.name
+        assert path.read_bytes() == (RESULTS / "sweeps" / "figures" / path.name).read_bytes(), path.name
 
 
 @pytest.mark.parametrize("task", cases(BOARDS, slow=set(BOARDS) - QUICK_BOARDS))

@@ -19,7 +19,7 @@ from bench.data.files import DataFiles
 from bench.errors import InputError, shown, unknown_name
 from bench.files import AS_TEXT
 from bench.inputs.declared import of_declared_types
-from bench.store import SCALES, part_files, requests
+from bench.store import KEPT, SCALES, SMOKE, kind_of, of_scale, part_files, requests
 
 if TYPE_CHECKING:
     from bench.execution.chosen import Chosen
@@ -93,7 +93,7 @@ def run(
     with Pool(executor, workers, devices=devices) as pool:
         upcoming = upcoming_of(wanted, scale, out=out, data_files=data_files, fresh=fresh, pool=pool)
         run_all([upcoming], pool, most=chunk)
-    return part_files.read(Path(out) / scale / wanted.part.name)
+    return part_files.read(of_scale(out, scale, wanted.part.name))
 
 
 def upcoming_of(
@@ -118,11 +118,11 @@ def upcoming_of(
 
     def open_it(stack: ExitStack):
         pool.command.shorter = shorter(wanted, scale)
-        folder = Path(out) / scale / wanted.part.name
+        folder = of_scale(out, scale, wanted.part.name)
         part_files.check_writable(Path(out))
         if wanted.request is not None and requests.prepare(folder, wanted.request, fresh=fresh):
             stack.push(lambda kind, *_: requests.discard(folder) if kind and issubclass(kind, InputError) else None)
-        asked = {"whole": wanted.whole, "scale": scale, "out": out, "fresh": fresh}
+        asked = {"whole": wanted.whole, "others": wanted.others, "scale": scale, "out": out, "fresh": fresh}
         try:
             return opened(wanted.part, stack, **asked, data_files=data_files, pool=pool)
         except OtherData as why:
@@ -147,7 +147,7 @@ def load(
 
     Args:
         name: of the sweep, of a folder with your own values, or of a comparison, "compare/NAME".
-        scale: by default the largest scale that has results.
+        scale: "smoke" for smoke runs; by default whatever else has been run, or else these.
         columns: only these columns, in this order, which takes less memory; default all.
         where: only rows that satisfy this condition on columns, such as "noise_multiplier <= 10 and trial == 0".
         results: the folder.
@@ -197,15 +197,16 @@ def _folder(name: str, scale: str | None, results: Path) -> Path:
         return path
     if scale is not None and scale not in SCALES:
         raise unknown_name("scale", scale, SCALES)
-    scales = [choice for choice in SCALES if (results / choice / name).is_dir()]
-    if scale not in scales and (scale or not scales):
+    there = [kind for kind in (KEPT, SMOKE) if (results / kind / name).is_dir()]
+    kind = kind_of(scale) if scale else next(iter(there), KEPT)
+    if kind not in there:
         from bench.papers import SWEEPS  # imports all methods, only to give a better message
 
         if name not in SWEEPS and "_on_" not in name and not requests.folders(name, results):
             raise unknown_name("sweep", name, SWEEPS)
         if scale is None:
             raise InputError(f"there are no results of {name} in {results}: first run `python -m bench run {name}`")
-    return results / (scale or scales[-1]) / name
+    return results / kind / name
 
 
 def _table(path: Path) -> pd.DataFrame:

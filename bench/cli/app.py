@@ -19,6 +19,7 @@ from bench.cli.verification import verify
 from bench.comparison.defaults import COMPARISON, NUM_SETTINGS
 from bench.data.files import DataFiles
 from bench.errors import InputError, unknown_name
+from bench.store import of_scale
 
 app = typer.Typer(
     help="A benchmark suite for private federated learning. Example: python -m bench run ppsgd_synthetic",
@@ -147,7 +148,7 @@ def run(
         run_all([upcoming_of(wanted, scale, leave=leave, **options) for wanted in todo], pool, most=chunk)
     for wanted in todo:
         if wanted.request is not None:
-            print(out / scale / wanted.part.name)
+            print(of_scale(out, scale, wanted.part.name))
             if rounds is not None and (kept := keeping_rounds(wanted.part)):
                 print(f"--rounds does not change {', '.join(kept)}, which set their own", file=sys.stderr)
 

@@ -9,17 +9,22 @@ from bench.data.tasks.registry import task_named
 from bench.errors import InputError, shown, unknown_name
 from bench.execution.estimate import Shorter, half
 from bench.papers import SWEEPS
-from bench.store import SCALES
+from bench.store import SCALES, together_with
 from bench.store.requests import GridRequest, checked_name
 from bench.sweeps.grids import listed, with_grid, with_rounds
 from bench.sweeps.spec import Sweep, on_task, select
 
 
 class Chosen(NamedTuple):
-    """A whole sweep, the selected part of it, and, for a sweep over a user's own values, the request."""
+    """A whole sweep and the selected part of it.
+
+    others: the sweep at the other scales whose results the same folder has.
+    request: for a sweep over a user's own values.
+    """
 
     whole: Sweep
     part: Sweep
+    others: tuple[Sweep, ...] = ()
     request: GridRequest | None = None
 
 
@@ -53,7 +58,7 @@ def chosen(
         raise InputError(f"seeds is {seeds}: it must be a whole number from 1 to 10,000")
     if grid is not None and not isinstance(grid, Mapping):
         raise InputError(f"grid is {grid!r}: give a dictionary from columns to their values")
-    request = None
+    request, others = None, ()
     if grid or rounds is not None:
         lists = {column: listed(column, given) for column, given in (grid or {}).items()}
         request = GridRequest(name, scale, lists, rounds, task)
@@ -63,7 +68,7 @@ def chosen(
             f"--name {folder} only applies to --grid or --rounds, since other results have fixed names: leave it out"
         )
     else:
-        whole = _on(SWEEPS[name](scale), task)
+        whole, *others = at_scales(name, scale, task)
     part = whole if where is None else select(whole, where)
     if seeds is not None:
         # The requested number holds for every entry, even if the entry sets a smaller one.
@@ -77,7 +82,13 @@ def chosen(
                 f"shard is {shown(shard)}: give I/N with I from 1 to N, such as 2/4 for the second of four"
             )
         part = part._replace(shard=slice(first - 1, None, number))
-    return Chosen(whole, part, request)
+    return Chosen(whole, part, tuple(others), request)
+
+
+def at_scales(name: str, scale: str, task: str | None = None) -> list[Sweep]:
+    """Return a sweep at a scale, and then at the other scales whose results the same folder has; on another task, where
+    one is named."""
+    return [_on(SWEEPS[name](each), task) for each in together_with(scale)]
 
 
 def shorter(wanted: Chosen, scale: str) -> list[Shorter]:

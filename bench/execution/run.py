@@ -7,7 +7,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack, nullcontext
 from functools import partial
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -24,7 +23,7 @@ from bench.execution.queue import Block, Queue, describe, rounded_up
 from bench.execution.reasons import reasons
 from bench.execution.unit import Outcome, Unit
 from bench.files import cache_folder
-from bench.store import other_data
+from bench.store import of_scale, other_data
 from bench.store.complete_runs import Shape
 from bench.store.shared_runs import take_over
 from bench.store.store import Store
@@ -94,8 +93,8 @@ def run_sweep(
 
     Args:
         sweep: what to run.
-        scale: its name, a column and a folder.
-        out: the results folder; parts go to out/scale/sweep.
+        scale: a column; with the sweep's name it gives the folder.
+        out: the results folder, in which `bench.store.of_scale` has a folder for the parts.
         whole: the sweep of which `sweep` is a selection; results of points that are not in it either are outdated and
             moved aside. Default: `sweep` itself.
         data_files: the user's own files, and where other data may come from; default DataFiles().
@@ -123,6 +122,7 @@ def opened(
     scale: str,
     out: str | os.PathLike,
     whole: Sweep | None = None,
+    others: Sequence[Sweep] = (),
     data_files: DataFiles | None = None,
     fresh: bool = False,
     pool: Pool,
@@ -132,6 +132,7 @@ def opened(
 
     Args:
         sweep, scale, out, whole, data_files, fresh, pool: as for `run_sweep`.
+        others: sweeps whose results the same folder may have, such as this one at another scale.
         stack: receives what ends the work on the sweep.
         silent: whether a sweep with nothing to do says nothing.
     """
@@ -140,7 +141,7 @@ def opened(
     for trial, seed in sweep.repetitions():
         seeds_of.setdefault(trial, []).append(seed)
     first_trial = next(iter(seeds_of))
-    folder = Path(out) / scale / sweep.name
+    folder = of_scale(out, scale, sweep.name)
     if not fresh:
         other_data.check_choice(whole.tasks.values(), folder, data_files)
     tasks = {name: whole.task(name, first_trial, data_files) for name in sweep.tasks_of_points}
@@ -148,10 +149,13 @@ def opened(
 
     def shapes_of_all() -> dict[str, Shape]:
         """Shapes of all points of the whole sweep, whose other data are loaded only where results of them are here."""
-        others = {name: whole.task(name, first_trial, data_files) for name in whole.tasks if name not in tasks}
+        further = {name: whole.task(name, first_trial, data_files) for name in whole.tasks if name not in tasks}
         if not fresh:
-            other_data.check([(task.name, task.checksum) for task in others.values()], folder)
-        return shapes_of(chain(*resolve(whole, tasks | others).values()))
+            other_data.check([(task.name, task.checksum) for task in further.values()], folder)
+        known = [resolve(whole, tasks | further)]
+        for other in others:
+            known.append(resolve(other, {name: other.task(name, first_trial, data_files) for name in other.tasks}))
+        return shapes_of(point for by_task in known for group in by_task.values() for point in group)
 
     for name, group in points.items() if pool.devices > 1 else ():
         for method in {point.method.make: point.method for point in group}.values():
@@ -169,8 +173,8 @@ def opened(
     runs = ((p.id, *pair) for pair in sweep.repetitions() for p in everything if pair in wanted[p.algorithm])
     needed = set(islice(runs, sweep.shard.start, None, sweep.shard.step)) - done
     if sweep.shares and not fresh:
-        others = {name: folder.parent / name for name in sweep.shares if name != sweep.name}
-        copied = take_over(store, others, shapes, needed)
+        beside = {name: folder.parent / name for name in sweep.shares if name != sweep.name}
+        copied = take_over(store, beside, shapes, needed)
         done, needed = done | copied, needed - copied
     blocks = []
     for trial, seeds in seeds_of.items():

@@ -20,9 +20,9 @@ COMMANDS = (
     "python -m bench list",
     "python -m bench epsilon --noise-multiplier 1 --sampling-rate 0.01 --steps 20000 --delta 1e-4",
     'python -c "from bench import load"',
-    f"python -m figures ppsgd_fig1a --scale laptop --out {OUT}",
-    f"python -m figures --scale laptop --out {OUT}",
-    f"python -m figures claims --scale laptop --out {OUT}",
+    f"python -m figures ppsgd_fig1a --out {OUT}",
+    f"python -m figures --out {OUT}",
+    f"python -m figures claims --out {OUT}",
     f"python -m figures report --out {OUT}/index.html",
 )
 

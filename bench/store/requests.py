@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from bench.errors import InputError, remedy_of
 from bench.files import read_regular, write_whole
 from bench.inputs.values import as_float
-from bench.store import SCALES
+from bench.store import KEPT, SMOKE
 from bench.store.part_files import cannot_store, parts_in
 from bench.store.store import Store
 
@@ -149,6 +149,6 @@ def discard(folder: Path) -> None:
 
 
 def folders(name: str, results: str | os.PathLike) -> list[Path]:
-    """Return the folders, one per scale, of a sweep over a user's own values."""
-    of_scales = [Path(results) / scale / name for scale in SCALES]
+    """Return the folders of a sweep over a user's own values."""
+    of_scales = [Path(results) / kind / name for kind in (SMOKE, KEPT)]
     return [folder for folder in of_scales if (folder / REQUEST).is_file()]

@@ -12,7 +12,7 @@ from bench.data.tasks.registry import NAMED, task_named
 from bench.errors import InputError
 from bench.execution.chosen import requested
 from bench.papers import SWEEPS
-from bench.store import SCALES, other_data
+from bench.store import SCALES, kind_of, other_data, together_with
 from bench.store.complete_runs import Points, in_words, settings_in, sound_runs
 from bench.store.part_files import IDENTITY, parts_in, read_part, readable_parts, renamed, runs_in, unified
 from bench.store.requests import GridRequest, checked_name, read_request, write_request
@@ -42,7 +42,7 @@ class Merged(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A folder of parts, the sweep and scale of their rows, and the request beside them."""
+    """A folder of parts, the sweep of their rows and a scale that it has, and the request beside them."""
 
     folder: Path
     scale: str
@@ -56,7 +56,7 @@ def merge(
     """Copy the runs in folders into a results folder. The source folders are not changed.
 
     Args:
-        folders: of results, of a scale, or of a sweep; the kind of each follows from its content.
+        folders: of results, or of a sweep, or in between; the kind of each follows from its content.
         out: the folder of results to copy into.
         data_files: the allowed sources of the sweeps' data, by which points are identified; default DataFiles().
 
@@ -71,16 +71,15 @@ def merge(
     sources = [source for folder in folders for source in sources_in(Path(folder), left_out)]
     by_target: dict[tuple[str, str], list[Source]] = {}
     for source in sources:
-        by_target.setdefault((source.scale, source.sweep), []).append(source)
+        by_target.setdefault((kind_of(source.scale), source.sweep), []).append(source)
     jobs = []
-    for (scale, name), group in by_target.items():
+    for (kind, name), group in by_target.items():
         for request in dict.fromkeys(source.request.canonical if source.request else None for source in group):
             mine = [source for source in group if (source.request.canonical if source.request else None) == request]
-            sweep = _sweep_of(mine[0], left_out)
-            if sweep is not None:
-                points = points_of(sweep, data_files or DataFiles())
-                other_data.check(data_of(points), out / scale / name)
-                jobs.append((out / scale / name, mine, points))
+            if sweeps := _sweeps_of(mine[0], left_out):
+                points = points_of(sweeps, data_files or DataFiles())
+                other_data.check(data_of(points), out / kind / name)
+                jobs.append((out / kind / name, mine, points))
     merged, notes = [], []
     for folder, group, points in jobs:
         done = _into(folder, group, points, left_out, notes)
@@ -95,7 +94,7 @@ def sources_in(folder: Path, left_out: list[str]) -> list[Source]:
         InputError: where there is none.
     """
     if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder: give a folder of results, of a scale or of a sweep")
+        raise InputError(f"{folder} is not a folder: give a folder of results or of a sweep")
     level = [folder]
     for _ in range(3):
         found = [below for below in level if parts_in(below)]
@@ -108,21 +107,23 @@ def sources_in(folder: Path, left_out: list[str]) -> list[Source]:
             if below.is_dir() and below.name[0] not in "._"
         ]
     else:
-        raise InputError(f"{folder} holds no results: give a folder of results, of a scale or of a sweep")
+        raise InputError(f"{folder} holds no results: give a folder of results or of a sweep")
     sources = []
     for place in found:
-        kinds = set()
+        kinds, scales = set(), []
         for path, table in readable_parts(place, left_out, "copy it again, or repeat its runs"):
             if "scale" not in table.column_names:
                 left_out.append(f"{path} is not a part of these results (no column 'scale'): move it elsewhere")
             else:
-                kinds |= {(str(scale), str(sweep)) for scale, sweep in _distinct(table, ["scale", "sweep"])}
+                for scale, sweep in _distinct(table, ["scale", "sweep"]):
+                    kinds.add((kind_of(str(scale)), str(sweep)))
+                    scales.append(str(scale))
         if len(kinds) > 1:
             listed = ", ".join(sorted("/".join(kind) for kind in kinds))
-            left_out.append(f"{place} holds results of several sweeps or scales ({listed}): sort them into folders")
+            left_out.append(f"{place} holds results of several sweeps ({listed}): sort them into folders")
         elif kinds:
-            ((scale, sweep),) = kinds
-            sources.append(Source(place, scale, sweep, read_request(place)))
+            ((_, sweep),) = kinds
+            sources.append(Source(place, scales[0], sweep, read_request(place)))
     return sources
 
 
@@ -130,13 +131,18 @@ def _distinct(table: pa.Table, columns: list[str]) -> Iterable[tuple]:
     return table.select(columns).to_pandas().drop_duplicates().itertuples(index=False, name=None)
 
 
-def _sweep_of(source: Source, left_out: list[str]) -> Sweep | None:
-    """Return the current sweep of a folder's runs; None where there is none, which is added to `left_out`."""
+def _sweeps_of(source: Source, left_out: list[str]) -> list[Sweep]:
+    """Return the current sweeps of a folder's runs; where there are none, that is added to `left_out`."""
     try:
-        return sweep_named(source.sweep, source.scale, source.request)
+        return sweeps_named(source.sweep, source.scale, source.request)
     except InputError as error:
         left_out.append(f"{source.folder}: {error}")
-        return None
+        return []
+
+
+def sweeps_named(name: str, scale: str, request: GridRequest | None) -> list[Sweep]:
+    """Return the sweep of a folder at a scale, and then at the others whose results the same folder has."""
+    return [sweep_named(name, each, request) for each in ([scale] if request else together_with(scale))]
 
 
 def sweep_named(name: str, scale: str, request: GridRequest | None) -> Sweep:
@@ -158,15 +164,18 @@ def sweep_named(name: str, scale: str, request: GridRequest | None) -> Sweep:
     raise InputError(f"no sweep is called {name!r}: results over your own values need the file _request.json")
 
 
-def points_of(sweep: Sweep, data_files: DataFiles) -> dict[str, Point]:
-    """Return the points that a sweep has now, by id.
+def points_of(sweeps: Iterable[Sweep], data_files: DataFiles) -> dict[str, Point]:
+    """Return the points that sweeps have now, by id.
 
     Raises:
         InputError: where its data are not available.
     """
-    trial = sweep.repetitions()[0][0]
-    tasks = {name: sweep.task(name, trial, data_files) for name in sweep.tasks}
-    return {point.id: point for group in resolve(sweep, tasks).values() for point in group}
+    found = {}
+    for sweep in sweeps:
+        trial = sweep.repetitions()[0][0]
+        tasks = {name: sweep.task(name, trial, data_files) for name in sweep.tasks}
+        found |= {point.id: point for group in resolve(sweep, tasks).values() for point in group}
+    return found
 
 
 def data_of(points: Mapping[str, Point]) -> set[tuple[str, str]]:

@@ -14,13 +14,13 @@ import pandas as pd
 from bench.data.files import DataFiles
 from bench.errors import InputError, unknown_name
 from bench.papers import SWEEPS
-from bench.store import SCALES, other_data
+from bench.store import SCALES, kind_of, of_scale, other_data
 from bench.store.complete_runs import Points, in_words, made_on_cpus, rows_as_text, settings_in, sound_runs
 from bench.store.part_files import IDENTITY, REDO, parts_in, readable_parts, runs_in, unified
 from bench.store.requests import REQUEST, read_request
 from bench.sweeps.points import shapes_of
 from bench.sweeps.spec import Entry, Sweep, arguments, defaults_of, parameters
-from bench.upkeep.merge import data_of, points_of, sweep_named
+from bench.upkeep.merge import data_of, points_of, sweeps_named
 
 NEEDED = ("version", "wall_s", "compile_s")  # columns by which runs are counted and timed
 # The origin of a rate, the nearest first: runs that differ in nothing that is compiled in, runs of the method on data
@@ -201,33 +201,36 @@ def statuses(
     """
     if scale not in SCALES:
         raise unknown_name("scale", scale, SCALES)
-    own = [path.parent.name for path in sorted((out / scale).glob(f"*/{REQUEST}"))]
+    own = [path.parent.name for path in sorted((out / kind_of(scale)).glob(f"*/{REQUEST}"))]
     for name in names:
-        if name not in SWEEPS and name not in own and not parts_in(out / scale / name):
+        if name not in SWEEPS and name not in own and not parts_in(of_scale(out, scale, name)):
             raise unknown_name("sweep", name, [*SWEEPS, *own])
     found = []
     for name in names or [*SWEEPS, *own]:
-        folder = out / scale / name
+        folder = of_scale(out, scale, name)
         request = read_request(folder)
         try:
-            sweep = sweep_named(name, scale, request)
+            sweep, *others = sweeps_named(name, scale, request)
         except InputError as error:
             if request is None:
                 raise
             raise InputError(f"{folder / REQUEST} cannot be used: {error}") from None
         found_here = status(sweep, scale, folder)
-        found.append(found_here._replace(problems=verify(sweep, folder, data_files)) if verified else found_here)
+        problems = verify(sweep, folder, data_files, others) if verified else found_here.problems
+        found.append(found_here._replace(problems=problems))
     return found
 
 
-def verify(sweep: Sweep, folder: Path, data_files: DataFiles | None = None) -> list[str]:
+def verify(sweep: Sweep, folder: Path, data_files: DataFiles | None = None, others: Sequence[Sweep] = ()) -> list[str]:
     """Return what is damaged, foreign or duplicated in a folder's parts, a sentence each. Nothing is changed.
+
+    `others`: the sweep at other scales whose results the folder may have.
 
     Where the sweep's data are not available, the ids of points cannot be checked, and a sentence reports this.
     """
     problems, points = [], None
     try:
-        points = points_of(sweep, data_files or DataFiles()) if parts_in(folder) else {}
+        points = points_of([sweep, *others], data_files or DataFiles()) if parts_in(folder) else {}
         other_data.check(data_of(points), folder)
     except other_data.OtherData as error:
         points = None

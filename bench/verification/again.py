@@ -48,21 +48,20 @@ class Tasks:
     """The data of sweeps, kept for the runs that need them again.
 
     Args:
-        scale: of the sweeps.
         data_files: where data may come from.
     """
 
-    def __init__(self, scale: str, data_files: DataFiles):
-        self.scale, self.data_files = scale, data_files
-        self._sweeps: dict[str, Sweep] = {}
-        self._tasks: dict[tuple[str, str, int], Any] = {}
+    def __init__(self, data_files: DataFiles):
+        self.data_files = data_files
+        self._sweeps: dict[tuple[str, str], Sweep] = {}
+        self._tasks: dict[tuple[int, str, int], Any] = {}
         self._refused: dict[Path, other_data.OtherData | None] = {}
 
-    def sweep(self, name: str) -> Sweep:
-        """A sweep at this scale."""
-        if name not in self._sweeps:
-            self._sweeps[name] = SWEEPS[name](self.scale)
-        return self._sweeps[name]
+    def sweep(self, name: str, scale: str) -> Sweep:
+        """A sweep at the scale at which a run of it was made."""
+        if (name, scale) not in self._sweeps:
+            self._sweeps[name, scale] = SWEEPS[name](scale)
+        return self._sweeps[name, scale]
 
     def task(self, sweep: Sweep, name: str, trial: int) -> Any:
         """Return the data of one trial; only those of the last sweep are kept, which may be large.
@@ -70,9 +69,9 @@ class Tasks:
         Raises:
             NoData: where they cannot be had.
         """
-        key = sweep.name, name, trial
+        key = id(sweep), name, trial
         if key not in self._tasks:
-            if any(other != sweep.name for other, _, _ in self._tasks):
+            if any(other != id(sweep) for other, _, _ in self._tasks):
                 self._tasks.clear()
             try:
                 self._tasks[key] = sweep.task(name, trial, self.data_files)
@@ -105,7 +104,8 @@ def prepare(run: Run, tasks: Tasks) -> Prepared:
         OtherData: where this machine has other data in their place.
         NoData: where the data of the run cannot be had.
     """
-    sweep = tasks.sweep(run.sweep)
+    scale = str(run.first["scale"])
+    sweep = tasks.sweep(run.sweep, scale)
     tasks.check(sweep, run.part.parent)
     entry = sweep.entries.get(run.algorithm)
     candidates = _candidates(entry, run) if entry else pd.DataFrame()
@@ -124,7 +124,7 @@ def prepare(run: Run, tasks: Tasks) -> Prepared:
             "the settings, such as calibrated noise, comes out differently"
         )
     name, point = points[found[run.point]]
-    origin = Origin(run.sweep, tasks.scale, sweep.delta, commit())
+    origin = Origin(run.sweep, scale, sweep.delta, commit())
     data = tasks.task(sweep, name, run.trial)
     unit = Unit(origin, data, (_as_it_was(point, run),), ((run.trial, run.seed),))
     return Prepared(unit, point.computed)

@@ -5,7 +5,6 @@ import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -18,7 +17,7 @@ from bench.execution.executor import Executor, WorkerDied
 from bench.execution.pool import Pool
 from bench.execution.unit import Outcome
 from bench.papers import SWEEPS
-from bench.store import SCALES
+from bench.store import SCALES, of_scale
 from bench.store.other_data import OtherData
 from bench.sweeps.rows import platform_columns
 from bench.verification.again import Gone, NoData, Prepared, Tasks, prepare
@@ -140,7 +139,7 @@ def verify(
         raise InputError(f"the seed of the draw is {seed}: it must be at least 0")
     if not minutes > 0:
         raise InputError(f"the number of minutes is {minutes}: it must be above 0")
-    folders = {name: Folder(Path(results) / scale / name) for name in sweeps or SWEEPS}
+    folders = {name: Folder(of_scale(results, scale, name)) for name in sweeps or SWEEPS}
     if empty := [name for name in sweeps if not folders[name].parts]:
         raise InputError(
             f"there are no results of {empty[0]} at scale {scale} in {results}: name another sweep, or run it first"
@@ -154,7 +153,7 @@ def verify(
         num_workers = pool.asked or resources.automatic_workers(pool.gpus)
         drawn = draw(list(folders.values()), points, 60 * minutes * num_workers, seed)
         checked = [Checked("", "", "", 0, 0, DAMAGED, what=what) for what in drawn.damaged]
-        checked += _check(drawn, folders, Tasks(scale, data_files or DataFiles()), pool)
+        checked += _check(drawn, folders, Tasks(data_files or DataFiles()), pool)
     seconds = time.monotonic() - began
     return Verification(checked, len(folders), drawn.too_long, drawn.accelerated, platform_columns(), seconds)
 

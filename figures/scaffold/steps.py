@@ -27,6 +27,7 @@ def tuned(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the runs with the step that has the lowest mean loss, for every method, task, noise and number of local
     steps."""
     by = ["algorithm", *PANEL, "num_steps"]
+    runs = runs[runs["num_rounds"] == runs["num_rounds"].max()]  # of the paper's size, where both have been run
     return select.tune(at_end(runs), by=by, over="round_step_size", on=METRIC, best="min")
 
 

@@ -7,11 +7,10 @@ import pandas as pd
 import pyarrow as pa
 
 from bench.errors import InputError
-from bench.store import SCALES, part_files
+from bench.store import KEPT, SMOKE, kind_of, part_files
 from figures.shared.derived import derived
 
 pa.set_memory_pool(pa.system_memory_pool())  # the default one asks for huge pages, which takes as long as reading
-COMMITTED = "laptop"
 REPOSITORY = Path(__file__).parents[2] / "results"  # there only where the suite runs from the project's repository
 # Columns of the runs that no figure and no claim reads; leaving them out saves a third of the data in every selection.
 UNREAD = frozenset(
@@ -20,13 +19,13 @@ UNREAD = frozenset(
 )
 # Text as categories is selected and grouped several times as fast. Pandas 2 has groups for categories without rows.
 AS_CATEGORIES = int(pd.__version__.partition(".")[0]) >= 3
-IN_REPOSITORY = f"those of scale {COMMITTED} are in the project's repository, folder results"
+IN_REPOSITORY = "the committed ones are in the project's repository, folder results"
 
 
 def runs_of(
     results: Path, scale: str | None, sweeps: Sequence[str], without: Collection[str] = ()
 ) -> tuple[pd.DataFrame, Path] | None:
-    """Return the runs of sweeps at the scale, or at the largest scale with results, and the folder of that scale.
+    """Return the runs of sweeps, and the folder that they are in: that of the scale, or the first with results.
 
     Sweeps without results are skipped; None where no sweep has results. Without a sweep, as for a table of formulas,
     the table is empty. The columns `without` are left out.
@@ -38,15 +37,14 @@ def runs_of(
 
 
 def first_with(folders: Sequence[Path], sweeps: Sequence[str]) -> Path | None:
-    """Return the first of the folders of scales that has results of one of the sweeps."""
+    """Return the first of the folders that has results of one of the sweeps."""
     return next((folder for folder in folders if any(part_files.parts_in(folder / name) for name in sweeps)), None)
 
 
 def read(
     folder: Path, sweeps: Sequence[str], without: Collection[str] = (), only: Collection[str] | None = None
 ) -> pd.DataFrame:
-    """Return the runs of those of the sweeps that have results in the folder of a scale; columns as of
-    `part_files.read`."""
+    """Return the runs of those of the sweeps that have results in a folder; columns as of `part_files.read`."""
     paths = [folder / name for name in sweeps if part_files.parts_in(folder / name)]
     return together([part_files.read(path, without, only, categories=AS_CATEGORIES) for path in paths])
 
@@ -71,19 +69,19 @@ def together(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def folder_of(results: Path, scale: str | None) -> Path:
-    """Return the folder of the scale, or of the largest scale that exists."""
+    """Return the folder of the scale, or the first that exists."""
     folders = folders_of(results, scale)
     return next((folder for folder in folders if folder.is_dir()), folders[0])
 
 
 def folders_of(results: Path, scale: str | None) -> list[Path]:
-    """Return the folder of the scale, or those of all scales, the largest first."""
-    return [results / name for name in ([scale] if scale else reversed(SCALES))]
+    """Return the folder of the scale; without one that of all results, and then that of smoke runs."""
+    return [results / name for name in ([kind_of(scale)] if scale else (KEPT, SMOKE))]
 
 
 def no_results(results: Path, scale: str | None, sweeps: Sequence[str]) -> InputError:
     """Return the error where none of the sweeps has results: says how to make them, or where to find them."""
-    committed = scale == COMMITTED and not (results / COMMITTED).is_dir()  # as where the suite is installed
+    committed = scale != SMOKE and not (results / KEPT).is_dir()  # as where the suite is installed
     return InputError(
         f"no results of {' '.join(sweeps)} in {results}: first run `{command(results, scale, sweeps)}`"
         + (f", or give --results; {IN_REPOSITORY}" if committed else "")
@@ -92,7 +90,7 @@ def no_results(results: Path, scale: str | None, sweeps: Sequence[str]) -> Input
 
 def nothing_in(results: Path, scale: str | None, said: str) -> InputError:
     """Return the error where there are no results at all. `said`: what is missing, the beginning of the message."""
-    committed = scale in (None, COMMITTED) and not (results / COMMITTED).is_dir()
+    committed = scale != SMOKE and not (results / KEPT).is_dir()
     return InputError(
         f"{said} in {results}: first run `{command(results, scale, ['all'])}`, or choose --results"
         + (f"; {IN_REPOSITORY}" if committed else "")
@@ -101,7 +99,8 @@ def nothing_in(results: Path, scale: str | None, said: str) -> InputError:
 
 def command(results: Path, scale: str | None, sweeps: Sequence[str]) -> str:
     """Return the command that makes the sweeps' results at the scale; options with default values are left out."""
-    options = {"--scale": (scale or "smoke", "smoke"), "--out": (results, Path("results"))}
+    scale = "laptop" if scale == KEPT else scale or SMOKE
+    options = {"--scale": (scale, SMOKE), "--out": (results, Path("results"))}
     written = [f" {option} {value}" for option, (value, default) in options.items() if value != default]
     return f"python -m bench run {' '.join(sweeps)}{''.join(written)}"
 

@@ -58,7 +58,6 @@ WRONG = [
     (["run", "tiny", "--sede", "1"], "No such option: --sede"),
     (["run", "tiny", "--two\nlines", "1"], "No such option: --two"),
     (["run", "tiny", "--data-dir", "two\nlines"], "two lines: No such file or directory: give --data-dir"),
-    (["compare", "--trials", "4"], "--trials of compare is now called --settings: write --settings 4"),
     (["compare", "--settings", "0"], "num_settings (--settings) is 0: it must be a whole number from 1"),
     (["compare", "--name", "../../x"], "name '../../x' is not the name of a folder"),
     (["epsilon", "--steps", "10"], "Missing option"),

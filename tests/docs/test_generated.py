@@ -18,7 +18,7 @@ from figures.docs import accelerators_part, commands_part, outdated, verdicts, w
 from figures.shared.runs import runs_of
 
 ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "results" / "laptop" / "figures"
+FOLDER = ROOT / "results" / "sweeps" / "figures"
 
 
 def test_the_pages_are_what_the_claims_give():
@@ -95,7 +95,7 @@ def test_a_part_about_no_paper_is_refused():
 
 
 def test_the_times_of_commands_are_those_that_were_measured(tmp_path):
-    folder = tmp_path / "laptop" / "figures"
+    folder = tmp_path / "sweeps" / "figures"
     folder.mkdir(parents=True)
     with pytest.raises(InputError, match=r"perf\.json is missing"):
         commands_part(folder)
@@ -113,7 +113,7 @@ def test_the_times_of_commands_are_those_that_were_measured(tmp_path):
 
 
 def test_what_an_accelerator_reaches_is_what_was_measured(tmp_path):
-    folder = tmp_path / "laptop" / "figures"
+    folder = tmp_path / "sweeps" / "figures"
     folder.mkdir(parents=True)
     with pytest.raises(InputError, match=r"has no perf-\*\.json: run `python -m bench perf --accelerator` there"):
         accelerators_part(folder)

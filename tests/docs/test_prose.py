@@ -68,7 +68,7 @@ def test_a_number_that_cannot_be_computed_is_named(words, said, folder):
 
 @pytest.mark.slow
 def test_a_number_that_changes_makes_its_page_outdated(tmp_path):
-    laptop, here = ROOT / "results" / "laptop", tmp_path / "laptop"
+    laptop, here = ROOT / "results" / "sweeps", tmp_path / "sweeps"
     here.mkdir()
     for path in (ROOT / "results").glob("perf*.json"):
         (tmp_path / path.name).symlink_to(path)
@@ -100,7 +100,7 @@ def test_numbers_of_speed_are_those_of_the_file_of_perf(tmp_path):
         "second": {"date": "2026-01-03", "lines": [{"what": "twice", "value": 1}] * 2, "shares_of_limit": {}},
     }
     with pytest.raises(InputError, match="run `python -m bench perf --out"):
-        prose.number(tmp_path / "laptop", "measured 'a round' .2f")
+        prose.number(tmp_path / "sweeps", "measured 'a round' .2f")
     (tmp_path / "perf.json").write_text(json.dumps(content))
     for words, number in {
         "measured 'a round' .1f": "0.2",
@@ -108,7 +108,7 @@ def test_numbers_of_speed_are_those_of_the_file_of_perf(tmp_path):
         "measured 'share net, 1 core' .0%": "71",
         "measured 'date first' ''": "2026-01-02",
     }.items():
-        assert prose.number(tmp_path / "laptop", words) == number
+        assert prose.number(tmp_path / "sweeps", words) == number
     for wrong in ("measured 'no such' .1f", "measured twice .1f", "measured 'share net, 3 cores' .0%"):
         with pytest.raises(InputError, match="cannot be computed"):
-            prose.number(tmp_path / "laptop", wrong)
+            prose.number(tmp_path / "sweeps", wrong)

@@ -18,7 +18,7 @@ README = ROOT / "README.md"
 LINK = re.compile(r"\]\(([^)]+)\)")
 TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [README, *sorted(DOCS.rglob("*.md"))]
-PICTURES = "results/laptop/figures/"
+PICTURES = "results/sweeps/figures/"
 BOARD = "results/board/"
 
 

@@ -11,7 +11,7 @@ from figures import shares
 from figures.docs import shares_part
 
 ROOT = Path(__file__).parents[2]
-LAPTOP = ROOT / "results" / "laptop"
+LAPTOP = ROOT / "results" / "sweeps"
 
 
 def test_the_share_is_that_of_the_combinations_that_were_run(monkeypatch):

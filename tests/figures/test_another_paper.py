@@ -144,7 +144,7 @@ def suite(tmp_path_factory):
 @pytest.mark.slow
 def test_it_is_run_drawn_and_judged(suite):
     copy, printed = suite
-    folder = copy / "results" / "laptop" / "figures"
+    folder = copy / "results" / "sweeps" / "figures"
     assert {path.name for path in folder.glob("doe_fig1.*")} == {"doe_fig1.png", "doe_fig1.csv"}
     assert len(pd.read_csv(folder / "doe_fig1.csv")) == 3 * 2
     (claim,) = pd.read_csv(folder / "claims_doe.csv").itertuples()

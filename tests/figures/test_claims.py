@@ -199,7 +199,7 @@ def test_a_check_that_stops_is_named_the_others_are_written_and_the_status_is_1(
     named = "error: ppsgd, 'a broken claim' (section 7): the check failed: KeyError: 'a\\nb'"
     assert (status, err) == (1, [named])
     assert "- **error**: a broken claim (section 7)" in out
-    written = pd.read_csv(tmp_path / "laptop" / "figures" / "claims_ppsgd.csv")
+    written = pd.read_csv(tmp_path / "sweeps" / "figures" / "claims_ppsgd.csv")
     assert list(written["verdict"]) == [ERROR, CARRIES_OVER]
     (row,) = claims.summary(written).to_dict("records")
     assert (row["paper"], row["its claims"]) == ("ppsgd", "1 carries over, 1 has a check that failed")

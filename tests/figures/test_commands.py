@@ -122,13 +122,13 @@ def test_tune_chooses_the_curves(figures, drawn, tune, shown):
         assert list(table["tuned_on"].unique()) == shown
 
 
-def test_the_largest_scale_there_is_the_default(figures, drawn, results, made_up):
+def test_what_is_no_smoke_run_is_the_default(figures, drawn, results, made_up):
     write(made_up[1], results, "laptop")
-    (results / "paper" / "ppsgd_digits").mkdir(parents=True)  # begun, nothing in it yet
-    made_up[1].head(0).to_parquet(results / "paper" / "ppsgd_digits" / "columns.parquet")
+    (results / "sweeps" / "ppsgd_synthetic").mkdir(parents=True)  # begun, nothing in it yet
+    made_up[1].head(0).to_parquet(results / "sweeps" / "ppsgd_synthetic" / "columns.parquet")
     assert figures()[0] == 0
     scales = {name: folder.parent.name for name, (folder, _) in drawn.items()}
-    assert scales == {"ppsgd_fig1a": "smoke", "ppsgd_fig1c": "laptop", "ppsgd_fig2_digits": "laptop"}
+    assert scales == {"ppsgd_fig1a": "smoke", "ppsgd_fig1c": "sweeps", "ppsgd_fig2_digits": "sweeps"}
     drawn.clear()
     assert figures("--scale", "smoke")[0] == 0
     assert {folder.parent.name for folder, _ in drawn.values()} == {"smoke"}

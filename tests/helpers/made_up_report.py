@@ -65,10 +65,10 @@ def made(folder: Path) -> Path:
     """The page of all this."""
     comparison(results(folder))
     for number, name in enumerate(LYING_THERE):
-        picture(folder / "laptop" / "figures" / f"{name}.png", width=12 + number)
-        (folder / "laptop" / "figures" / f"{name}.csv").write_text("rounds,value\n1,0.5\n")
-        record(folder / "laptop" / "figures", name, digest(folder / "laptop", FIGURES[name]))
-    table = folder / "laptop" / "figures" / "pfl_table5.csv"  # with published numbers
+        picture(folder / "sweeps" / "figures" / f"{name}.png", width=12 + number)
+        (folder / "sweeps" / "figures" / f"{name}.csv").write_text("rounds,value\n1,0.5\n")
+        record(folder / "sweeps" / "figures", name, digest(folder / "sweeps", FIGURES[name]))
+    table = folder / "sweeps" / "figures" / "pfl_table5.csv"  # with published numbers
     FIGURES["pfl_table5"].table(clients_runs(repetitions=1)).to_csv(table, index=False)
     table.with_suffix(".md").write_text("| a |\n")
     with pytest.MonkeyPatch.context() as patch:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from made_up_points import made_once, points_of
 
-from bench.store import store
+from bench.store import of_scale, store
 from figures import claims
 from figures.shared.margins import LEVEL
 from figures.shared.verdicts import ERROR, FAILS, HOLDS, NOT_RUN, UNDECIDED, Claim, Verdict
@@ -162,7 +162,7 @@ def with_learning_alone(runs: pd.DataFrame, final: float, steps: int = 200) -> p
 def write(runs: pd.DataFrame, results, scale: str = "smoke"):
     """The runs as a folder of results, with plain text as in those of a run; returns the path of its one part."""
     runs = runs.astype(dict.fromkeys(runs.select_dtypes("category"), "str"))
-    with store.Store(results / scale / runs["sweep"].iloc[0]) as opened:
+    with store.Store(of_scale(results, scale, runs["sweep"].iloc[0])) as opened:
         return opened.write(runs.assign(scale=scale))
 
 

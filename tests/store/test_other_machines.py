@@ -32,7 +32,7 @@ from bench.sweeps.spec import Entry, Sweep, defaults_of, grid, known, select
 from bench.upkeep import merge
 from bench.upkeep.status import status, verify
 
-RESULTS = ROOT / "results" / "laptop"
+RESULTS = ROOT / "results" / "sweeps"
 COMMITTED = [name for name in SWEEPS if part_files.parts_in(RESULTS / name)]
 # Sweeps of which some runs have not been made yet.
 UNFINISHED = {"pfl_clients", "pfl_epsilon"}

@@ -109,13 +109,13 @@ def test_results_of_no_sweep_are_named(halves, tmp_path):
     assert len(left_out) == 3
     assert not (tmp_path / "out").exists()
     put(folder, rows.assign(seed=7))
-    assert "several sweeps or scales" in "".join(merge([folder], tmp_path / "out")[1])
+    assert "several sweeps" in "".join(merge([folder], tmp_path / "out")[1])
 
 
 @pytest.mark.parametrize("make", [lambda path: None, lambda path: path.mkdir(), lambda path: path.write_text("")])
 def test_a_folder_without_results_is_one_line(tmp_path, make):
     make(tmp_path / "empty")
-    with pytest.raises(InputError, match=r"give .*of results, of a scale or of a sweep"):
+    with pytest.raises(InputError, match=r"give .*of results or of a sweep"):
         merge([tmp_path / "empty"], tmp_path / "out")
 
 

@@ -1,7 +1,7 @@
 """Collects the content of the report: verdicts, the figures of every paper, the board, and comparisons.
 
-Results come from two places. What the repository has decided at scale laptop is shown first, where the suite runs from
-the repository; what was run here, at another scale or in another folder, is shown beside it.
+Results come from two places. What the repository has decided is shown first, where the suite runs from
+the repository; what was run here, in another folder, is shown beside it.
 """
 
 import io
@@ -18,13 +18,14 @@ from bench.analysis.measured import PANEL
 from bench.analysis.saving import save_picture
 from bench.errors import InputError, in_one_line
 from bench.files import AS_TEXT
+from bench.store import KEPT, kind_of
 from figures import PAPERS
 from figures.claims import findings, recall
 from figures.pages.report.facts import COLUMNS, RUN, Facts, facts_of
 from figures.pages.report.pictures import is_whole
 from figures.shared.drawn import digest, recorded
 from figures.shared.figure import Figure
-from figures.shared.runs import COMMITTED, UNREAD, command, first_with, folders_of, nothing_in, read, together
+from figures.shared.runs import UNREAD, command, first_with, folders_of, nothing_in, read, together
 from figures.shared.verdicts import NOT_RUN
 
 SIDE_BY_SIDE = [  # columns of a table with published numbers that are shown line by line
@@ -195,8 +196,8 @@ def collect(results: Path, scale: str | None, repository: Path | None) -> Report
 
     Args:
         results: the folder of results.
-        scale: the scale; None is the largest available, sweep by sweep.
-        repository: the results of the repository, of which those of scale laptop are shown first; None without.
+        scale: "smoke" for smoke runs; None is everything else, or else these, sweep by sweep.
+        repository: the results of the repository, which are shown first; None without.
 
     Raises:
         InputError: where there are no results in the folder at all.
@@ -204,12 +205,12 @@ def collect(results: Path, scale: str | None, repository: Path | None) -> Report
     named = sorted({sweep for paper in PAPERS.values() for claim in paper.claims for sweep in claim.sweeps})
     if first_with(folders_of(results, scale), named) is None:
         raise nothing_in(results, scale, "no results")
-    committed = repository / COMMITTED if repository else None
+    committed = repository / KEPT if repository else None
     if committed is None or first_with([committed], named) is None:
         main, here = Place(folders_of(results, scale), _title(results, scale)), None
     else:
         others = [folder for folder in folders_of(results, scale) if folder.resolve() != committed.resolve()]
-        main = Place([committed], f"scale {COMMITTED}, committed with the repository")
+        main = Place([committed], "committed with the repository")
         here = Place(others, _title(results, scale if len(others) == 1 else None))
         here = here if here.folder(*named) else None
     places = [results, *([repository] if repository and repository.resolve() != results.resolve() else [])]
@@ -223,7 +224,7 @@ def collect(results: Path, scale: str | None, repository: Path | None) -> Report
 
 
 def _title(results: Path, scale: str | None) -> str:
-    return f"scale {scale}, in {results / scale}" if scale else f"in {results}"
+    return f"in {results / kind_of(scale)}" if scale else f"in {results}"
 
 
 # ---- Papers ----

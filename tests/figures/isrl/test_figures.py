@@ -127,7 +127,7 @@ def test_tables_of_formulas_need_no_runs(tmp_path):
         assert not cells.isna().any(axis=None)
     runs, folder = runs_of(tmp_path, None, ())
     assert runs.empty
-    assert folder == folder_of(tmp_path, None) == tmp_path / "paper"
-    (tmp_path / "laptop").mkdir()
-    assert folder_of(tmp_path, None) == tmp_path / "laptop"
+    assert folder == folder_of(tmp_path, None) == tmp_path / "sweeps"
+    (tmp_path / "sweeps").mkdir()
+    assert folder_of(tmp_path, None) == tmp_path / "sweeps"
     assert folder_of(tmp_path, "smoke") == tmp_path / "smoke"

@@ -12,7 +12,7 @@ from figures.shared.drawn import RECORD, digest, record, recorded
 def test_a_digest_is_of_the_runs_that_a_figure_shows_and_of_how_it_was_tuned(tmp_path):
     shows, another = FIGURES["ppsgd_fig2_digits"], FIGURES["pfl_table5"]
     results(tmp_path)
-    folder = tmp_path / "laptop"
+    folder = tmp_path / "sweeps"
     before = digest(folder, shows), digest(folder, another)
     assert before[0] != before[1]
     assert digest(folder, shows, "paper") != before[0]

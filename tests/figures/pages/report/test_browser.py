@@ -7,7 +7,7 @@ from browser import NEEDS_BROWSER, seconds_to_content, tried_in_browser
 from made_up_report import beside
 
 from figures.pages.report.write import write
-from figures.shared.runs import COMMITTED, REPOSITORY
+from figures.shared.runs import REPOSITORY
 
 pytestmark = NEEDS_BROWSER
 
@@ -96,7 +96,7 @@ def test_a_phone_has_nothing_that_sticks_out(path):
 
 @pytest.mark.slow
 def test_the_page_of_the_committed_results_is_there_within_a_second(tmp_path):
-    page, _, _ = write(REPOSITORY, COMMITTED, tmp_path / "index.html", REPOSITORY)
+    page, _, _ = write(REPOSITORY, None, tmp_path / "index.html", REPOSITORY)
     assert page.stat().st_size < 3e6
     assert seconds_to_content(page) < 1.0
 

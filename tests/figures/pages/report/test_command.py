@@ -35,7 +35,7 @@ def test_the_command_says_where_the_page_is_and_how_large(command, tmp_path):
     whole = sum(file.stat().st_size for file in beside(page).rglob("*") if file.is_file())
     sizes = f"{page.stat().st_size / 1e6:.1f} MB, and {whole / 1e6:.1f} MB of files in {beside(page).name}"
     assert out == [f"{page} ({sizes})"]
-    drawn = tmp_path / "laptop" / "figures" / "ppsgd_fig2_digits.png"
+    drawn = tmp_path / "sweeps" / "figures" / "ppsgd_fig2_digits.png"
     assert err[0] == "ppsgd is judged for the report: no verdicts were written on these runs"
     assert err[1:] == [
         f"ppsgd_fig2_digits is drawn for the report: {drawn} is missing or was not drawn from these runs"
@@ -55,11 +55,11 @@ def test_a_picture_that_was_drawn_from_the_runs_that_are_there_is_taken(command,
     assert command("claims", "--results", first)[0] == 0
     assert command("report", "--results", first)[2] == []
     shutil.copytree(first, copy)
-    (part,) = (copy / "laptop" / "ppsgd_digits").glob("part*")
+    (part,) = (copy / "sweeps" / "ppsgd_digits").glob("part*")
     os.utime(part, (part.stat().st_atime, part.stat().st_mtime + 1000))
     assert command(*words)[2] == []
-    (copy / "laptop" / "figures" / RECORD).unlink()
-    (copy / "laptop" / "figures" / JUDGED).unlink()
+    (copy / "sweeps" / "figures" / RECORD).unlink()
+    (copy / "sweeps" / "figures" / JUDGED).unlink()
     judged, drawn = command(*words)[2]
     assert "no verdicts were written on these runs" in judged
     assert "was not drawn from these runs" in drawn
@@ -109,7 +109,7 @@ def test_a_page_that_is_there_stays_whole_until_the_new_one_is(tmp_path, monkeyp
 @pytest.mark.usefixtures("few")
 @pytest.mark.slow
 def test_a_damaged_picture_is_drawn_anew_and_a_record_that_is_a_folder_is_none(command, tmp_path):
-    folder = results(tmp_path / "results") / "laptop" / "figures"
+    folder = results(tmp_path / "results") / "sweeps" / "figures"
     assert command("--results", tmp_path / "results")[0] == 0
     picture = folder / "ppsgd_fig2_digits.png"
     picture.write_bytes(picture.read_bytes()[:200])
@@ -187,23 +187,23 @@ def test_verdicts_are_taken_as_written_only_where_they_are_of_these_runs(tmp_pat
     claims = [claim for claim in PAPERS["ppsgd"].claims if claim.sweep == "ppsgd_digits"][:2]
     paper = PAPERS["ppsgd"]._replace(figures={name: FIGURES[name]}, claims=claims)
     keep(monkeypatch, [name], [paper])
-    folder = results(tmp_path) / "laptop" / "figures"
+    folder = results(tmp_path) / "sweeps" / "figures"
 
     def judged_anew():
         write(tmp_path, None, None, None)
         return "is judged for the report" in capsys.readouterr().err
 
     assert judged_anew()
-    found = findings("ppsgd", {"ppsgd_digits": read(tmp_path / "laptop", ["ppsgd_digits"])})
+    found = findings("ppsgd", {"ppsgd_digits": read(tmp_path / "sweeps", ["ppsgd_digits"])})
     check("ppsgd", found, folder)
-    places = {"ppsgd_digits": tmp_path / "laptop"}
+    places = {"ppsgd_digits": tmp_path / "sweeps"}
     record(folder, "ppsgd", judged_from("ppsgd", places), JUDGED)
     assert not judged_anew()
     assert list(recall("ppsgd", places, folder)[0]["verdict"]) == list(found.verdicts["verdict"])
     keep(monkeypatch, [name], [paper._replace(claims=[claims[0]._replace(how="otherwise"), claims[1]])])
     assert judged_anew()
     keep(monkeypatch, [name], [paper])
-    (part,) = (tmp_path / "laptop" / "ppsgd_digits").glob("part*")
+    (part,) = (tmp_path / "sweeps" / "ppsgd_digits").glob("part*")
     part.unlink()
     write_runs(digit_runs(rounds=(0, 1000), repetitions=2).assign(num_epochs=1), tmp_path, "laptop")
     assert judged_anew()
