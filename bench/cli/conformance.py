@@ -20,9 +20,10 @@ def conformance(
     """Check the numbers of a program in any framework against the conformance set: noise, epsilon, sums and models.
 
     Without FILE a file of answers is printed, with null for every number; replace those that the program computes. With
-    FILE, the answers that differ are printed, by how much, and which known mistakes would give them. The exit status is
-    1 where epsilon or noise is too small, or a number of a golden run differs, and 0 where epsilon or noise is larger
-    than it need be. bench/conformance has what is asked, as JSON that says what its fields mean.
+    FILE, the answers that differ are printed, by how much, and whether they are the number of another sampler, relation
+    or accountant. The exit status is 1 where epsilon or noise is too small, or a number of a golden run differs, and 0
+    where epsilon or noise is larger than it need be. bench/conformance has what is asked, as JSON that says what its
+    fields mean.
 
     Example: python -m bench conformance answers.json
     """

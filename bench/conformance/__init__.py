@@ -6,8 +6,7 @@ The set is two JSON files in this folder, which say themselves what their fields
 - golden_runs.json: tiny training runs without noise, with every sum, mean and model.
 
 `cases` and `accounting` define the first and `runs` and `kernels` the second; `python -m bench.conformance.make` writes
-both. `answers` reads the numbers of another program and `check` compares them. `mistakes` and `programs` compute what
-known mistakes would give in the two files.
+both. `answers` reads the numbers of another program and `check` compares them.
 """
 
 from pathlib import Path

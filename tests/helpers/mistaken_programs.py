@@ -1,6 +1,6 @@
 """The golden runs in plain NumPy, as parts that a known mistake replaces one of.
 
-The right program is checked against the suite's kernels. A mistaken one gives the numbers that the mistake would give.
+The right program is checked against the suite's kernels. A mistaken one must differ from the set.
 """
 
 import dataclasses
