@@ -10,14 +10,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bench.algorithms.base import Algorithm, Method
+from bench.algorithms.base import Algorithm, Method, State
 from bench.algorithms.search_space import Interval
 from bench.audit.tasks import BESIDES, FAMILIES, NETWORKS, OVERFLOW, canary
 from bench.data.task import Task
 from bench.errors import InputError, in_one_line, unknown_name
 from bench.privacy import accounting
 from bench.privacy.events import Release
-from bench.sweeps import diagnose
+from bench.sweeps import diagnose, engine
 from bench.sweeps.spec import argument, arguments, parameters
 
 TRIED_NOISE = 2.0  # a multiplier at which every accountant gives a number, to find out which epsilons are finite
@@ -290,52 +290,60 @@ def run(subject: Subject, canaries, keys, *, present=None, chunk: int = CHUNK, s
 def _in_chunks(subject: Subject, canaries, present, keys, *, chunk: int, start: float) -> Views:
     traced = parameters(subject.method)[1]
     static = tuple((name, value) for name, value in subject.args.items() if name not in traced)
-    hypers = {name: jnp.float32(subject.args[name]) for name in sorted(traced)}
+    hypers = {name: jnp.float32([subject.args[name]]) for name in sorted(traced)}
+    of_run = _of_run(subject.family, start)
+    program = engine.Program(subject.method.make, static, subject.rounds, False, of_run, _look, engine.nothing)
     places = np.minimum(np.arange(-(-len(canaries) // chunk) * chunk), len(canaries) - 1).reshape(-1, chunk)
-    how = {"task_of": FAMILIES[subject.family].task, "num_rounds": subject.rounds, "start": start}
-    program = partial(_run, make=subject.method.make, static=static, **how)
-    parts = [
-        jax.device_get(
-            program(jnp.asarray(canaries[rows], jnp.float32), jnp.asarray(present[rows]), keys[rows], hypers)
-        )
-        for rows in places
-    ]
-    whole = jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(canaries)], *parts)
-    seen, released, info, counts = whole
-    finite = np.isfinite(seen).all(axis=(1, 2))
-    seen = seen if finite.all() else np.nan_to_num(seen, nan=0.0, posinf=0.0, neginf=0.0)
-    return Views(seen, int(np.rint(released.max())), info, bool(counts.any()), finite)
+    task, parts = _smallest(subject.family), []
+    for rows in places:
+        given = jnp.asarray(canaries[rows], jnp.float32), jnp.asarray(present[rows])
+        state, _ = engine.start(task, (keys[rows], given), hypers, program=program)
+        first = _seen_first(task, (keys[rows], given), hypers, state, program=program)
+        _, (seen, info), _ = engine.advance(task, (keys[rows], given), hypers, state, 0, program=program)
+        parts.append(jax.device_get((first[None], seen, info)))
+    # From [round, run, 1, ...] of each chunk to [run, round, ...] of all.
+    first, seen, info = jax.tree.map(
+        lambda *leaves: np.concatenate(leaves, axis=1)[:, : len(canaries), 0].swapaxes(0, 1), *parts
+    )
+    with np.errstate(invalid="ignore", over="ignore"):  # of numbers that are not finite
+        changes = np.concatenate([first, np.diff(np.concatenate([first, seen], axis=1), axis=1)], axis=1)
+    most, released = subject.rounds, info.pop(RELEASED, None)
+    if released is not None:
+        most = int(np.rint(released.sum(axis=1).max()))
+        counted = np.pad(released, [(0, 0), (1, 0)])
+        changes = np.concatenate([changes, counted[..., None]], axis=2)
+    finite = np.asarray(np.isfinite(changes).all(axis=(1, 2)))
+    changes = changes if finite.all() else np.nan_to_num(changes, nan=0.0, posinf=0.0, neginf=0.0)
+    return Views(changes, most, info, released is not None, finite)
 
 
-@partial(jax.jit, static_argnames=("make", "static", "task_of", "num_rounds", "start"))
-def _run(canaries, present, keys, hypers, *, make: Callable, static, task_of: Callable, num_rounds: int, start: float):
-    def one(canaries, present, key):
-        task = task_of(canaries, present)
+@cache  # one function for each, by which a compiled program is known
+def _of_run(family: str, start: float) -> Callable:
+    """Return (task, (canaries, present)) -> the task of a run, whose model starts from other numbers by `start`."""
+
+    def task_of(_: Task, given: tuple[Any, Any]) -> Task:
+        task = FAMILIES[family].task(*given)
         if start:
             task = dataclasses.replace(task, init_params=jax.tree.map(lambda leaf: leaf + start, task.init_params))
-        algorithm = make(task, **dict(static), **hypers)
-        public = algorithm.public or algorithm.params
+        return task
 
-        def see(state):
-            leaves = [jnp.ravel(jnp.asarray(leaf)).astype(jnp.float32) for leaf in jax.tree.leaves(public(state))]
-            return jnp.concatenate([jnp.zeros(0), *leaves])
+    return task_of
 
-        def step(state, key):
-            state, info = algorithm.round(key, state)
-            return state, (see(state), {name: jnp.asarray(value, jnp.float32) for name, value in info.items()})
 
-        key_start, key_rounds = jax.random.split(key)
-        state = algorithm.init(key_start)
-        _, (seen, info) = jax.lax.scan(step, state, jax.random.split(key_rounds, num_rounds))
-        first = see(state)[None]
-        changes = jnp.concatenate([first, jnp.diff(jnp.concatenate([first, seen]), axis=0)])
-        released = info.pop(RELEASED, None)
-        if released is None:
-            return changes, jnp.float32(num_rounds), info, jnp.zeros((), bool)
-        counted = jnp.concatenate([jnp.zeros(1), released])
-        return jnp.concatenate([changes, counted[:, None]], axis=1), released.sum(), info, jnp.ones((), bool)
+def _seen(_: Task, algorithm: Algorithm, state: State) -> jax.Array:
+    """Return all numbers that are public, [number]."""
+    public = (algorithm.public or algorithm.params)(state)
+    leaves = [jnp.ravel(jnp.asarray(leaf)).astype(jnp.float32) for leaf in jax.tree.leaves(public)]
+    return jnp.concatenate([jnp.zeros(0), *leaves])
 
-    return jax.vmap(one)(canaries, present, keys)
+
+def _look(task: Task, algorithm: Algorithm, state: State, info: dict[str, Any]):
+    return _seen(task, algorithm, state), {name: jnp.asarray(value, jnp.float32) for name, value in info.items()}
+
+
+@partial(jax.jit, static_argnames="program")
+def _seen_first(task: Task, runs, hypers, state, *, program: engine.Program) -> jax.Array:
+    return engine.scored(program, task, runs, hypers, state, _seen)
 
 
 def unseen_state(subject: Subject) -> list[str]:

@@ -1,7 +1,11 @@
-"""The one compiled program: points x seeds vmapped inside, rounds scanned around them, evaluation at the end.
+"""The one loop: points x seeds vmapped inside, rounds scanned around them, and what is looked at.
 
     for seed, for point (vmap): state
-    scan over rounds: draw once per seed -> one round at every point
+    scan over rounds: draw once per seed -> one round at every point -> what is looked at
+    after the last round: what is measured
+
+Sweeps measure a task's metrics and the means of what rounds report. Audits and attacks look at what is public, in runs
+that differ in their data: then a run is not a key alone, but a key and what its task is made of (`Program.task_of`).
 
 The rounds between two evaluations are one call, or several calls of the same program where they take seconds, so that
 progress can be reported in between. How they are divided changes no number.
@@ -23,7 +27,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bench.algorithms.base import State
+from bench.algorithms.base import Algorithm, State
 from bench.data.task import Task
 from bench.errors import InputError
 from bench.sweeps import devices, diagnose
@@ -36,6 +40,13 @@ GROWTH = 16  # at most this many times the rounds of the call before
 STRIDE = 20  # rounds at a time at most on an accelerator, which asks the host whether there are more
 
 
+def reported(task: Task, algorithm: Algorithm, state: State, info: Any) -> dict[str, Any]:
+    """Look at what a round reports, as sweeps do."""
+    if not (isinstance(info, dict) and all(jnp.ndim(x) == 0 and not jnp.iscomplexobj(x) for x in info.values())):
+        raise TypeError("the info of a round is no dictionary of real scalars")
+    return info
+
+
 class Program(NamedTuple):
     """What is fixed at compile time.
 
@@ -43,15 +54,27 @@ class Program(NamedTuple):
     static: its static arguments.
     num_rounds: rounds in a call.
     at_start: whether models are evaluated before the first round, too.
+    task_of: (task, given) -> the task of one run, where runs differ in it: a run is then (key, given).
+    look: (task, algorithm, state after a round, what the round reports) -> what is kept of every round.
+    measure: (program, task, runs, hypers, state, what is kept, [round, seed, point, ...]) -> what a call returns after
+        the last round; None: `measured`.
     """
 
     make: Callable
     static: tuple[tuple[str, Any], ...]
     num_rounds: int
     at_start: bool = True
+    task_of: Callable | None = None
+    look: Callable = reported
+    measure: Callable | None = None
 
     def algorithm(self, task: Task, hypers: Mapping):
         return self.make(task, **dict(self.static), **hypers)
+
+    def of_run(self, task: Task, run, hypers: Mapping):
+        """The key of a run, its task, and its algorithm."""
+        key, task = (run, task) if self.task_of is None else (run[0], self.task_of(task, run[1]))
+        return key, task, self.algorithm(task, hypers)
 
 
 def run_key(trial: int, seed: int):
@@ -86,135 +109,130 @@ def _over(function, in_axes, out_axes, size: int) -> Callable:
     return alone
 
 
-def _sizes(keys, hypers) -> tuple[int, int]:
-    """Numbers of seeds and of points."""
-    return keys.shape[0], jax.tree.leaves(hypers)[0].shape[0]
+def _sizes(runs, hypers) -> tuple[int, int]:
+    """Numbers of seeds and of points; 1 where a method has no hyperparameters."""
+    return len(jax.tree.leaves(runs)[0]), len(next(iter(jax.tree.leaves(hypers)), (0,)))
 
 
-def _scored(program: Program, task: Task, keys, hypers, state, score: Callable) -> Any:
-    """Return what `score` returns for the parameters, at [seed, point]."""
-    num_seeds, num_points = _sizes(keys, hypers)
+def scored(program: Program, task: Task, runs, hypers, state, score: Callable) -> Any:
+    """Return what `score`, (task, algorithm, state) -> tree, returns at [seed, point]."""
+    num_seeds, num_points = _sizes(runs, hypers)
 
-    def one(hyper, state):
-        return score(program.algorithm(task, hyper).params(state))
+    def one(run, hyper, state):
+        return score(*program.of_run(task, run, hyper)[1:], state)
 
-    over_points = _over(one, (0, OVER_POINTS), 0, num_points)
-    return _over(over_points, (None, State(0, 0)), 0, num_seeds)(hypers, state)
+    over_points = _over(one, (None, 0, OVER_POINTS), 0, num_points)
+    return _over(over_points, (0, None, State(0, 0)), 0, num_seeds)(runs, hypers, state)
 
 
-def evaluated(program: Program, task: Task, keys, hypers, state):
+def evaluated(program: Program, task: Task, runs, hypers, state):
     """The task's metrics at [seed, point]."""
     metrics = task.metrics
     assert metrics is not None, f"task {task.name} has no metrics"
     if task.division is None:
-        return _scored(program, task, keys, hypers, state, lambda params: metrics(params, task))
+        return scored(program, task, runs, hypers, state, lambda task, made, state: metrics(made.params(state), task))
     everybody = devices.whole(task)
 
-    def models(task, keys, hypers, state):
-        return _scored(program, task, keys, hypers, state, lambda params: params)
+    def models(task, runs, hypers, state):
+        return scored(program, task, runs, hypers, state, lambda _, made, state: made.params(state))
 
-    num_seeds, num_points = _sizes(keys, hypers)
+    num_seeds, num_points = _sizes(runs, hypers)
     over_points = _over(lambda params: metrics(params, everybody), (0,), 0, num_points)
-    found = _over(over_points, (0,), 0, num_seeds)(_parts(program, task, keys, hypers).models(models, state))
+    found = _over(over_points, (0,), 0, num_seeds)(_parts(program, task, runs, hypers).models(models, state))
     return devices.known_to_all(found, task)
 
 
-def _begun(program: Program, task: Task, keys, hypers):
+def _begun(program: Program, task: Task, runs, hypers):
     """The state before the first round, leaves [seed, point, ...]."""
 
-    def one(key, hyper):
-        return program.algorithm(task, hyper).init(jax.random.fold_in(key, START))
+    def one(run, hyper):
+        key, _, algorithm = program.of_run(task, run, hyper)
+        return algorithm.init(jax.random.fold_in(key, START))
 
-    num_seeds, num_points = _sizes(keys, hypers)
+    num_seeds, num_points = _sizes(runs, hypers)
     over_points = _over(one, (None, 0), OVER_POINTS, num_points)
-    return _over(over_points, (0, None), State(0, 0), num_seeds)(keys, hypers)
+    return _over(over_points, (0, None), State(0, 0), num_seeds)(runs, hypers)
 
 
-def _parts(program: Program, task: Task, keys, hypers) -> devices.Parts:
+def _parts(program: Program, task: Task, runs, hypers) -> devices.Parts:
     """Return the parts of the program by device, for a task whose clients are divided."""
-    return devices.Parts(partial(_begun, program), task, keys, hypers)
+    return devices.Parts(partial(_begun, program), task, runs, hypers)
 
 
-def _trained(program: Program, rounds: Callable, task: Task, keys, hypers, state, *numbers):
-    """What (task, keys, hypers, state, *numbers) -> (state, info) returns, on every device for its own clients."""
+def _trained(program: Program, rounds: Callable, task: Task, runs, hypers, state, *numbers):
+    """What (task, runs, hypers, state, *numbers) -> (state, info) returns, on every device for its own clients."""
     if task.division is None:
-        return rounds(task, keys, hypers, state, *numbers)
-    return _parts(program, task, keys, hypers).rounds(rounds, state, *numbers)
+        return rounds(task, runs, hypers, state, *numbers)
+    return _parts(program, task, runs, hypers).rounds(rounds, state, *numbers)
 
 
 @partial(jax.jit, static_argnames="program")
-def start(task: Task, keys, hypers, *, program: Program):
+def start(task: Task, runs, hypers, *, program: Program):
     """The state before the first round, leaves [seed, point, ...], and its metrics [seed, point] if they are wanted."""
     if task.division is None:
-        state = _begun(program, task, keys, hypers)
+        state = _begun(program, task, runs, hypers)
     else:
-        state = _parts(program, task, keys, hypers).start()
-    return state, evaluated(program, task, keys, hypers, state) if program.at_start else {}
+        state = _parts(program, task, runs, hypers).start()
+    return state, evaluated(program, task, runs, hypers, state) if program.at_start else {}
 
 
 @partial(jax.jit, static_argnames="program", inline=True)
-def _one_round(task: Task, keys, hypers, state, t, *, program: Program):
-    """The state after round number t of all seeds and points, and its info [seed, point].
+def _one_round(task: Task, runs, hypers, state, t, *, program: Program):
+    """The state after round number t of all seeds and points, and what is looked at, [seed, point, ...].
 
-    A round that `info_of` has traced is not traced again when the program is compiled. `inline` puts its operations
+    A round that `looks_of` has traced is not traced again when the program is compiled. `inline` puts its operations
     into the program around it, as without `jax.jit`.
     """
 
-    def one(key, hyper, state):
-        return program.algorithm(task, hyper).round(key, state)
+    def one(run, hyper, state):
+        key, own, algorithm = program.of_run(task, run, hyper)
+        after, info = algorithm.round(key, state)
+        return after, program.look(own, algorithm, after, info)
 
-    num_seeds, num_points = _sizes(keys, hypers)
+    num_seeds, num_points = _sizes(runs, hypers)
     over_points = _over(one, (None, 0, OVER_POINTS), (OVER_POINTS, 0), num_points)
     over_seeds = _over(over_points, (0, None, State(0, 0)), (State(0, 0), 0), num_seeds)
+    keys, given = (runs, None) if program.task_of is None else runs
     at_t = jax.vmap(lambda key: jax.random.fold_in(jax.random.fold_in(key, ROUNDS), t))(keys)
-    state, info = over_seeds(at_t, hypers, state)
-    usable = all(leaf.ndim == 2 and not jnp.iscomplexobj(leaf) for leaf in jax.tree.leaves(info))
-    if not (isinstance(info, dict) and usable):
-        raise TypeError("the info of a round is no dictionary of real scalars")
-    return state, info
+    return over_seeds(at_t if program.task_of is None else (at_t, given), hypers, state)
 
 
-def _measured(program: Program, task: Task, keys, hypers, state, info):
+def measured(program: Program, task: Task, runs, hypers, state, looks):
     """The metrics, and the mean of the info of all rounds [round, seed, point], each [seed, point]."""
-    means = jax.tree.map(lambda leaf: leaf.mean(0), info)
-    metrics = evaluated(program, task, keys, hypers, state)
+    means = jax.tree.map(lambda leaf: leaf.mean(0), looks)
+    metrics = evaluated(program, task, runs, hypers, state)
     args = [*dict(program.static), *hypers]
     check_measured(program.make.__name__, task.name, metrics=metrics, info=means, args=args)
     return metrics | means
 
 
-@partial(jax.jit, static_argnames="program", donate_argnames="state")
-def advance(task: Task, keys, hypers, state, first_round, *, program: Program):
-    """`program.num_rounds` rounds, then the metrics and the mean of the rounds' info, each [seed, point]."""
-
-    def rounds(task, keys, hypers, state, first_round):
-        one_round = partial(_one_round, task, keys, hypers, program=program)
-        return jax.lax.scan(one_round, state, first_round + jnp.arange(program.num_rounds))
-
-    state, info = _trained(program, rounds, task, keys, hypers, state, first_round)
-    return state, _measured(program, task, keys, hypers, state, info)
-
-
-@partial(jax.jit, static_argnames=("program", "stride"), donate_argnames=("state", "info"))
-def advance_part(task: Task, keys, hypers, state, info, first_round, begin, end, *, program: Program, stride: int = 1):
-    """Some of the rounds of `advance`; once all are done, the same metrics, and NaN before.
+@partial(jax.jit, static_argnames=("program", "stride"), donate_argnames=("state", "looks"))
+def advance(
+    task: Task, runs, hypers, state, first_round, looks=None, begin=0, end=0, *, program: Program, stride: int = 0
+):
+    """Some of the rounds between two measurements; once all are done, what is measured, and NaN before.
 
     Args:
-        task, keys, hypers, state, first_round: as for `advance`.
-        info: of the rounds so far, leaves [round, seed, point].
+        task, runs, hypers, state: of all seeds and points.
+        first_round: number of the first one of all rounds.
+        looks: what was looked at in the rounds so far, leaves [round, seed, point, ...].
         begin, end: the rounds to do, from 0 to `program.num_rounds`; multiples of `stride`.
         program: what runs.
-        stride: rounds that the device does without asking whether there are more.
+        stride: rounds that the device does without asking whether there are more; 0: all, whatever `begin` and `end`.
 
     Returns:
-        The state, the info, and the metrics with the mean of the rounds' info.
+        The state, what was looked at, and what is measured.
     """
 
-    def rounds(task, keys, hypers, state, info, first_round, begin, end):
-        one_round = partial(_one_round, task, keys, hypers, program=program)
+    def all_rounds(task, runs, hypers, state, first_round):
+        one_round = partial(_one_round, task, runs, hypers, program=program)
+        return jax.lax.scan(one_round, state, first_round + jnp.arange(program.num_rounds))
+
+    def rounds(task, runs, hypers, state, looks, first_round, begin, end):
+        one_round = partial(_one_round, task, runs, hypers, program=program)
 
         def some(place, carry):
-            state, info = carry
+            state, looks = carry
             first = place * stride
             if stride == 1:
                 state, new = one_round(state, first_round + first)
@@ -222,32 +240,34 @@ def advance_part(task: Task, keys, hypers, state, info, first_round, begin, end,
             else:
                 state, new = jax.lax.scan(one_round, state, first_round + first + jnp.arange(stride))
             put = partial(jax.lax.dynamic_update_slice_in_dim, start_index=first, axis=0)
-            return state, jax.tree.map(put, info, new)
+            return state, jax.tree.map(put, looks, new)
 
-        return jax.lax.fori_loop(begin // stride, end // stride, some, (state, info))
-
-    state, info = _trained(program, rounds, task, keys, hypers, state, info, first_round, begin, end)
+        return jax.lax.fori_loop(begin // stride, end // stride, some, (state, looks))
 
     def whole():
-        return _measured(program, task, keys, hypers, state, info)
+        return (program.measure or measured)(program, task, runs, hypers, state, looks)
 
+    if stride in (0, program.num_rounds):
+        state, looks = _trained(program, all_rounds, task, runs, hypers, state, first_round)
+        return state, looks, whole()
+    state, looks = _trained(program, rounds, task, runs, hypers, state, looks, first_round, begin, end)
     shapes = jax.eval_shape(whole)
 
     def unfinished():
-        return {name: jnp.full(of.shape, jnp.nan).astype(of.dtype) for name, of in shapes.items()}
+        return jax.tree.map(lambda of: jnp.full(of.shape, jnp.nan).astype(of.dtype), shapes)
 
-    return state, info, jax.lax.cond(end == program.num_rounds, whole, unfinished)
+    return state, looks, jax.lax.cond(end == program.num_rounds, whole, unfinished)
 
 
-def info_of(program: Program, task: Task, keys, hypers, state) -> dict[str, jax.ShapeDtypeStruct]:
-    """Return the shapes of the info of all rounds that `advance_part` fills, [round, seed, point]."""
+def looks_of(program: Program, task: Task, runs, hypers, state) -> Any:
+    """Return the shapes of what is looked at in all rounds, which `advance` fills, [round, seed, point, ...]."""
 
-    def one_round(task, keys, hypers, state, t):
-        return _trained(program, partial(_one_round, program=program), task, keys, hypers, state, t)[1]
+    def one_round(task, runs, hypers, state, t):
+        return _trained(program, partial(_one_round, program=program), task, runs, hypers, state, t)[1]
 
-    of_round = jax.eval_shape(one_round, task, keys, hypers, state, jax.ShapeDtypeStruct((), jnp.int32))
-    info = {name: jax.ShapeDtypeStruct((program.num_rounds, *of.shape), of.dtype) for name, of in of_round.items()}
-    return devices.shapes_on_all(info, task)
+    of_round = jax.eval_shape(one_round, task, runs, hypers, state, jax.ShapeDtypeStruct((), jnp.int32))
+    looks = jax.tree.map(lambda of: jax.ShapeDtypeStruct((program.num_rounds, *of.shape), of.dtype), of_round)
+    return devices.shapes_on_all(looks, task)
 
 
 def stride_of(num_rounds: int) -> int:
@@ -262,67 +282,64 @@ def stride_of(num_rounds: int) -> int:
     return max(size for size in range(1, min(num_rounds, STRIDE) + 1) if num_rounds % size == 0)
 
 
+def nothing(*_: Any) -> dict:
+    """Look at nothing, or measure nothing."""
+    return {}
+
+
 class Step:
-    """The compiled rounds between two evaluations: (task, keys, hypers, state, first_round) -> (state, metrics).
+    """The compiled rounds between two evaluations: (task, runs, hypers, state, first_round) -> (state, measured).
 
     It learns from every call how many rounds take about PART_S seconds, and divides the rounds accordingly.
 
     Args:
-        compiled: `advance`, or `advance_part` where `stride` is less than all rounds.
+        compiled: `advance`.
         num_rounds: rounds between two evaluations.
         stride: rounds that are never divided.
-        info: shapes of the info of all rounds; unused where the rounds are never divided.
+        looks: shapes of what is looked at in all rounds; empty where the rounds are never divided.
     """
 
-    def __init__(self, compiled: Callable, num_rounds: int, stride: int, info: Mapping[str, jax.ShapeDtypeStruct]):
-        self.compiled, self.num_rounds, self.stride, self.info = compiled, num_rounds, stride, info
+    def __init__(self, compiled: Callable, num_rounds: int, stride: int, looks: Any):
+        self.compiled, self.num_rounds, self.stride, self.looks = compiled, num_rounds, stride, looks
         self.last = 0  # rounds of the last call
-        self._room: Mapping[str, jax.Array] | None = None  # for the info, used again
         self.round_s = 0.0  # seconds of a round, measured by the last call without an evaluation
 
-    def no_info(self) -> dict[str, jax.Array]:
-        """Return room for the info of all rounds."""
-        return {name: jnp.zeros(of.shape, of.dtype, device=of.sharding) for name, of in self.info.items()}
+    def no_looks(self) -> Any:
+        """Return room for what is looked at in all rounds."""
+        return jax.tree.map(lambda of: jnp.zeros(of.shape, of.dtype, device=of.sharding), self.looks)
 
     def __call__(
         self,
         task: Task,
-        keys,
+        runs,
         hypers,
         state,
         first_round,
         on_part: Callable[[int, Any, Any], object] | None = None,
-        begun: tuple[int, Mapping[str, jax.Array]] | None = None,
+        begun: tuple[int, Any] | None = None,
     ):
-        """Do all rounds, and return the state and the metrics.
+        """Do all rounds, and return the state and what is measured.
 
         Args:
-            task, keys, hypers, state, first_round: as for `advance`.
-            on_part: called after each call but the last, with how many rounds are done, the state and the info of the
-                rounds so far. The next call takes both.
-            begun: how many of the rounds led to this state, and their info; None where it is that before the first.
+            task, runs, hypers, state, first_round: as for `advance`.
+            on_part: called after each call but the last, with how many rounds are done, the state and what was looked
+                at so far. The next call takes both.
+            begun: how many of the rounds led to this state, and what was looked at; None where it is that before the
+                first.
         """
-        if self.stride == self.num_rounds:
-            return self.compiled(task, keys, hypers, state, first_round)
-        info, self._room = self._room, None  # a call that fails has taken it
-        if info is None:
-            info = self.no_info()
-        begin, metrics = 0, {}
-        if begun:
-            begin, info = begun
+        begin, looks = begun or (0, self.no_looks())
+        found = {}
         while begin < self.num_rounds:
             end, began = self._end(begin), time.monotonic()
-            state, info, metrics = self.compiled(
-                task, keys, hypers, state, info, first_round, np.int32(begin), np.int32(end)
-            )
+            numbers = np.int32(begin), np.int32(end)
+            state, looks, found = self.compiled(task, runs, hypers, state, first_round, looks, *numbers)
             if end < self.num_rounds:
-                jax.block_until_ready(metrics)
+                jax.block_until_ready(found)
                 self.round_s = (time.monotonic() - began) / (end - begin)
                 if on_part:
-                    on_part(end, state, info)
+                    on_part(end, state, looks)
             self.last, begin = end - begin, end
-        self._room = info
-        return state, metrics
+        return state, found
 
     def _end(self, begin: int) -> int:
         """Return where the next call ends: after one stride at first, then after PART_S seconds."""
@@ -361,23 +378,18 @@ def shapes_of(program: Program, task: Task, num_seeds: int, names, num_points: i
     return keys, hypers, state
 
 
-def _compiled(program: Program, task: Task, keys, hypers, state):
+def _compiled(program: Program, task: Task, runs, hypers, state):
     """The program compiled for these shapes, and the step that calls it."""
     number, stride = jax.ShapeDtypeStruct((), jnp.int32), stride_of(program.num_rounds)
-    if stride == program.num_rounds:
-        compiled = advance.lower(task, keys, hypers, state, number, program=program).compile()
-        return compiled, Step(compiled, program.num_rounds, stride, {})
-    info = info_of(program, task, keys, hypers, state)
-    lowered = advance_part.lower(
-        task, keys, hypers, state, info, number, number, number, program=program, stride=stride
-    )
-    compiled = lowered.compile()
-    return compiled, Step(compiled, program.num_rounds, stride, info)
+    looks = {} if stride == program.num_rounds else looks_of(program, task, runs, hypers, state)
+    how = {"program": program, "stride": stride}
+    compiled = advance.lower(task, runs, hypers, state, number, looks, number, number, **how).compile()
+    return compiled, Step(compiled, program.num_rounds, stride, looks)
 
 
-def _peak(program: Program, task: Task, keys, hypers, state):
+def _peak(program: Program, task: Task, runs, hypers, state):
     """The step for these shapes, and its peak memory."""
-    compiled, step = _compiled(program, task, keys, hypers, state)
+    compiled, step = _compiled(program, task, runs, hypers, state)
     memory = compiled.memory_analysis()
     if memory is None:  # a backend that does not say
         return step, 0
@@ -401,22 +413,30 @@ def fitted_chunk(program: Program, task: Task, num_seeds: int, names, num_points
         InputError: where a function of the method stops, or does not give what it must; naming it.
     """
     try:
-        return _fitted_chunk(program, task, num_seeds, names, num_points, budget)
+        return fitted(program, task, partial(shapes_of, program, task, num_seeds, names), num_points, budget)
     except Exception as error:
         if culprit := diagnose.culprit(program.algorithm, program.make.__name__, devices.whole(task), names):
             raise InputError(culprit) from error
         raise
 
 
-def _fitted_chunk(program: Program, task: Task, num_seeds: int, names, num_points: int, budget: float) -> FittedChunk:
-    chunk = num_points
+def fitted(program: Program, task: Task, shapes: Callable[[int], tuple], most: int, budget: float) -> FittedChunk:
+    """Return the largest chunk, at most `most`, whose compiled program fits into `budget` bytes.
+
+    Args:
+        program, task: what runs.
+        shapes: of a chunk of a size: those of runs, hyperparameters and state.
+        most: size of the largest chunk.
+        budget: bytes.
+    """
+    chunk = most
     while True:
-        shapes = shapes_of(program, task, num_seeds, names, chunk)
-        held = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes[-1].variables))
+        runs, hypers, state = shapes(chunk)
+        held = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state.variables))
         if held > budget and chunk > 1:  # too large for certain: not worth compiling
             peak = held
         else:
-            step, peak = _peak(program, task, *shapes)
+            step, peak = _peak(program, task, runs, hypers, state)
             if peak <= budget or chunk == 1:
                 return FittedChunk(chunk, peak, step)
         chunk = max(1, min(chunk // 2, int(chunk * budget / peak)))
@@ -485,7 +505,7 @@ def run_chunk(
         if not 0 < rounds < num_evals * program.num_rounds or past % step.stride:
             return None
         evaluations = 1 + rounds // program.num_rounds
-        return Begun(rounds, (state, step.no_info() if past else {}), blocks * evaluations)
+        return Begun(rounds, (state, step.no_looks() if past else {}), blocks * evaluations)
 
     if done_before := begun and begun(like):
         index, past = divmod(done_before.rounds, program.num_rounds)

@@ -34,7 +34,7 @@ def train(task, method=METHOD, without=(), **args):
     state, _ = engine.start(task, key, traced, program=program)
     algorithm, states = program.algorithm(task, {name: value[0] for name, value in traced.items()}), []
     for epoch in range(args["total_epochs"]):
-        state, _ = engine.advance(task, key, traced, state, jnp.int32(epoch), program=program)
+        state, *_ = engine.advance(task, key, traced, state, jnp.int32(epoch), program=program)
         states.append(jax.tree.map(lambda leaf: leaf[0, 0], state.variables))
     return algorithm, states
 

@@ -10,7 +10,7 @@ from tiny_attacks import attacked, seen, task
 
 from bench.algorithms import ALGORITHMS
 from bench.attacks.released import is_shared, released
-from bench.attacks.runs import Attacked, block_of, scores
+from bench.attacks.runs import Attacked, scores
 from bench.attacks.units import allowance, units_of
 from bench.errors import InputError
 from bench.kernels.per_example import cross_entropy
@@ -62,7 +62,6 @@ def test_runs_in_small_chunks_are_those_in_large_ones():
     np.testing.assert_allclose(whole, again, rtol=1e-4, atol=1e-5)
     assert sum(blocks) == 4 * 10
     assert 0.3 < members.mean() < 0.7
-    assert [block_of(rounds) for rounds in (1, 7, 20, 500, 502)] == [1, 1, 2, 50, 2]
 
 
 def test_the_score_of_a_user_is_the_mean_loss_of_its_real_examples():

@@ -72,7 +72,7 @@ def test_parts_take_about_as_long_as_asked_for():
     calls = []
     clock = iter(np.cumsum([0.0, *[0.25, 0.0] * 1000]))
 
-    def compiled(task, keys, hypers, state, info, first_round, begin, end):
+    def compiled(task, keys, hypers, state, first_round, info, begin, end):
         calls.append(int(end - begin))
         for _ in range(2 * (int(end - begin) - 1)):
             next(clock)
@@ -109,8 +109,8 @@ def test_a_worker_reports_compiling_first_and_then_all_rounds(monkeypatch, part_
 def test_the_metrics_of_unfinished_rounds_are_no_numbers():
     program, columns = engine.Program(noisy, (), 4), {"step_size": jnp.float32([0.1, 0.2])}
     state, _ = engine.start(TASK(0), KEYS, columns, program=program)
-    part = partial(engine.advance_part, TASK(0), KEYS, columns, program=program)
-    state, info, metrics = part(state, {"length": jnp.zeros((4, 2, 2))}, 0, 0, 3)
+    part = partial(engine.advance, TASK(0), KEYS, columns, program=program, stride=1)
+    state, info, metrics = part(state, 0, {"length": jnp.zeros((4, 2, 2))}, 0, 3)
     assert all(np.isnan(leaf).all() for leaf in jax.tree.leaves(metrics))
-    _, _, metrics = part(state, info, 0, 3, 4)
+    _, _, metrics = part(state, 0, info, 3, 4)
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(metrics))

@@ -203,14 +203,14 @@ SLOW = {
 def _trained(task, keys, hypers, *, program):
     """The state after the rounds, the metrics at the start, and those at the end with the info."""
     state, before = engine.start.__wrapped__(task, keys, hypers, program=program)
-    state, after = engine.advance.__wrapped__(task, keys, hypers, state, jnp.int32(0), program=program)
+    state, _, after = engine.advance.__wrapped__(task, keys, hypers, state, jnp.int32(0), program=program)
     return state, before, after
 
 
 def _trained_in_steps(task, keys, hypers, *, program):
     """The same by the two programs of the engine, which another test needs as well."""
     state, before = engine.start(task, keys, hypers, program=program)
-    state, after = engine.advance(task, keys, hypers, state, jnp.int32(0), program=program)
+    state, _, after = engine.advance(task, keys, hypers, state, jnp.int32(0), program=program)
     return state, before, after
 
 
@@ -271,14 +271,14 @@ def test_a_state_that_was_kept_goes_back_to_its_devices():
     make, task, args = CASES["cyclic"]
     program, task, keys, hypers = prepared(make, task(), args, on=DEVICES)
     begun, _ = engine.start(task, keys, hypers, program=program)
-    state, _ = engine.advance(task, keys, hypers, begun, jnp.int32(0), program=program)
+    state, *_ = engine.advance(task, keys, hypers, begun, jnp.int32(0), program=program)
     parts = snapshots.parts_of(state)
     assert {len(of_leaf) for of_leaf in parts} == {DEVICES}
     begun, _ = engine.start(task, keys, hypers, program=program)
     back = snapshots.with_parts(begun, parts)
     jax.tree.map(np.testing.assert_array_equal, back, state)
     assert [leaf.sharding for leaf in jax.tree.leaves(back)] == [leaf.sharding for leaf in jax.tree.leaves(state)]
-    one, other = (engine.advance(task, keys, hypers, x, jnp.int32(3), program=program)[1] for x in (back, state))
+    one, other = (engine.advance(task, keys, hypers, x, jnp.int32(3), program=program)[2] for x in (back, state))
     jax.tree.map(np.testing.assert_array_equal, one, other)
 
 
