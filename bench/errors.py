@@ -3,7 +3,7 @@
 import os
 import sysconfig
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -46,6 +46,11 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     in_lower_case = {known.lower(): known for known in names}
     near = get_close_matches(name.lower(), in_lower_case, n=1)
     return in_lower_case[near[0]] if near else None
+
+
+def all_of(errors: Sequence[InputError]) -> InputError:
+    """Return the one error that says all of these, which came up one after the other."""
+    return errors[0] if len(errors) == 1 else InputError("; ".join(dict.fromkeys(map(str, errors))))
 
 
 def cannot_write(error: OSError, place: Path) -> InputError:

@@ -1,6 +1,5 @@
 """The Python interface of comparisons and of the board."""
 
-import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ import pandas as pd
 
 from bench.comparison.defaults import EPSILONS, NUM_SETTINGS
 from bench.data.files import DataFiles
-from bench.errors import InputError
+from bench.errors import InputError, all_of
 from bench.inputs.declared import of_declared_types
 
 if TYPE_CHECKING:
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from bench.comparison.request import Request
     from bench.comparison.result import Comparison
     from bench.data.task import Task
-
-log = logging.getLogger(__name__)
 
 
 @of_declared_types
@@ -137,33 +134,32 @@ def _compared(
     workers: int | str,
     executor: str,
     devices: int | str | None = None,
-    *,
-    all_of_several: bool = False,
 ) -> "Iterator[Comparison]":
     """Run the comparisons one after the other with the same workers, which keep their compiled programs.
 
-    With `all_of_several`, those whose results are of other data than are here are left as they are.
+    Raises:
+        InputError: for those that cannot be made, for want of their data; all others have been made then.
     """
     from bench.comparison import run as comparing
     from bench.comparison.stages import shorter
     from bench.execution.estimate import following
     from bench.execution.pool import Pool
     from bench.execution.run import use_compilation_cache
-    from bench.store.other_data import OtherData
 
     use_compilation_cache()
+    failed = []
     with Pool(executor, workers, devices=devices) as pool:
         for place, request in enumerate(requests, start=1):
             pool.command.shorter = shorter(request)
             pool.command.following = following(len(requests) - place, "task")
             try:
                 compared = comparing.compare(request, pool)
-            except OtherData as why:
-                if not all_of_several:
-                    raise
-                log.warning("left as it is: %s", why)
+            except InputError as error:
+                failed.append(error)
                 continue
             yield compared
+    if failed:
+        raise all_of(failed)
 
 
 @of_declared_types
@@ -268,23 +264,12 @@ def board(
     """
     from bench.comparison.board import ROUNDS, board_request
     from bench.comparison.report import figure
-    from bench.comparison.run import check_data
-    from bench.store.other_data import OtherData
 
     chosen = {"epsilons": epsilons, "seeds": seeds, "num_settings": num_settings, "rounds": rounds}
     chosen = {name: value for name, value in chosen.items() if value is not None}
     names = [tasks] if isinstance(tasks, str) else list(tasks) or list(ROUNDS)
     files = DataFiles(data_dir, source)
-    requests = []
-    for name in names:
-        request = board_request(name, methods, out=out, fresh=fresh, data_files=files, **chosen)
-        try:
-            check_data(request)
-            requests.append(request)
-        except OtherData as why:  # results of other data are there, and stay
-            if tasks:
-                raise
-            log.warning("left as it is: %s", why)
-    for compared in _compared(requests, workers, executor, all_of_several=not tasks):
+    requests = [board_request(name, methods, out=out, fresh=fresh, data_files=files, **chosen) for name in names]
+    for compared in _compared(requests, workers, executor):
         figure.write(compared)
     return [request.folder for request in requests]

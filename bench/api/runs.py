@@ -7,7 +7,7 @@ rows = load("ppsgd_synthetic", scale="smoke")
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,17 +104,14 @@ def upcoming_of(
     fresh: bool,
     pool: "Pool",
     data_files: DataFiles,
-    leave: Callable[[InputError], None] | None = None,
 ) -> "Upcoming":
     """Return the chosen sweep for `run_all`.
 
     Args:
         wanted, scale, out, fresh, pool, data_files: what to run, and where.
-        leave: is told where the folder has results of other data, and the sweep is left out; None raises the error.
     """
     from bench.execution.chosen import shorter
     from bench.execution.run import Upcoming, opened
-    from bench.store.other_data import OtherData
 
     def open_it(stack: ExitStack):
         pool.command.shorter = shorter(wanted, scale)
@@ -123,13 +120,7 @@ def upcoming_of(
         if wanted.request is not None and requests.prepare(folder, wanted.request, fresh=fresh):
             stack.push(lambda kind, *_: requests.discard(folder) if kind and issubclass(kind, InputError) else None)
         asked = {"whole": wanted.whole, "others": wanted.others, "scale": scale, "out": out, "fresh": fresh}
-        try:
-            return opened(wanted.part, stack, **asked, data_files=data_files, pool=pool)
-        except OtherData as why:
-            if leave is None:
-                raise
-            leave(why)
-            return None
+        return opened(wanted.part, stack, **asked, data_files=data_files, pool=pool)
 
     return Upcoming(wanted.part.name, open_it, wanted.part.shares)
 

@@ -144,17 +144,12 @@ def run(
         if pool.follow():
             return
         options = {"out": out, "fresh": fresh, "data_files": data_files, "pool": pool}
-        leave = _left_as_it_is if names == ["all"] else None
-        run_all([upcoming_of(wanted, scale, leave=leave, **options) for wanted in todo], pool, most=chunk)
+        run_all([upcoming_of(wanted, scale, **options) for wanted in todo], pool, most=chunk)
     for wanted in todo:
         if wanted.request is not None:
             print(of_scale(out, scale, wanted.part.name))
             if rounds is not None and (kept := keeping_rounds(wanted.part)):
                 print(f"--rounds does not change {', '.join(kept)}, which set their own", file=sys.stderr)
-
-
-def _left_as_it_is(why: InputError) -> None:
-    print(f"left as it is: {why}", file=sys.stderr)
 
 
 @app.command()

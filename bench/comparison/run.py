@@ -10,10 +10,9 @@ from bench.comparison.plan import make_plan
 from bench.comparison.protocol import write_protocol
 from bench.comparison.request import BOARD, Request
 from bench.comparison.result import Comparison, Tuning
-from bench.comparison.stages import TEST, TUNING, run_plan
+from bench.comparison.stages import run_plan
 from bench.errors import InputError, unknown_name
 from bench.execution.pool import Pool
-from bench.store.other_data import ELSEWHERE, check_choice
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +28,6 @@ def compare(request: Request, pool: Pool | None = None) -> Comparison:
         InputError: for anything that cannot be used, before anything is run.
         NotComparable: (an InputError) for a method with another privacy statement.
     """
-    check_data(request)
     plan = make_plan(request)
     if request.scale == BOARD:
         write_protocol(request)
@@ -51,20 +49,6 @@ def compare(request: Request, pool: Pool | None = None) -> Comparison:
     )
     of_board = list(dict.fromkeys(board.evaluations["algorithm"]))
     return Comparison(plan, Tuning(tuning, ours.tuning.settings), evaluations, of_board, board.left_out)
-
-
-def check_data(request: Request) -> None:
-    """Refuse a comparison with results of better data than this machine has, before any data are read.
-
-    Raises:
-        OtherData: (an InputError) naming the data set, and what to do.
-    """
-    makers = [make for make in (request.problem.test, request.problem.tuning) if make]
-    folders = [] if request.fresh else [request.folder / stage for stage in (TUNING, TEST)]
-    if request.board is not None:
-        check_choice(makers, request.board / request.problem.name / TEST, otherwise=["leave --against out"])
-    for folder in folders:
-        check_choice(makers, folder, otherwise=ELSEWHERE)
 
 
 def _check_reference(request: Request, names: Iterable[str]) -> None:

@@ -78,6 +78,7 @@ class DataSet:
         citation: the work to cite.
         sources: where it can be had, in the order in which they are tried.
         user_files: alternative sets of file names; the user must provide one of them. Their checksums are not known.
+        instead: a task of the same kind that needs no file of the user's, if there is one.
     """
 
     name: str
@@ -87,6 +88,7 @@ class DataSet:
     citation: str
     sources: tuple[Source, ...] = ()
     user_files: tuple[tuple[str, ...], ...] = ()
+    instead: str = ""
 
     @property
     def file_names(self) -> str:
@@ -95,5 +97,6 @@ class DataSet:
 
     @property
     def by_hand(self) -> str:
-        """What a user can do who has the files."""
-        return f"put {self.file_names} in a folder and pass --data-dir"
+        """What a user can do who has the files, or has not."""
+        instead = f", or take the task {self.instead}, which needs no file of yours" if self.instead else ""
+        return f"put {self.file_names} in a folder and pass --data-dir{instead}"

@@ -13,7 +13,7 @@ import jax
 
 from bench.data.files import DataFiles
 from bench.data.task import Task
-from bench.errors import InputError
+from bench.errors import InputError, all_of
 from bench.execution import compile_cache
 from bench.execution.estimate import Work, following
 from bench.execution.executor import Executor, WorkerDied
@@ -23,7 +23,7 @@ from bench.execution.queue import Block, Queue, describe, rounded_up
 from bench.execution.reasons import reasons
 from bench.execution.unit import Outcome, Unit
 from bench.files import cache_folder
-from bench.store import of_scale, other_data
+from bench.store import of_scale
 from bench.store.complete_runs import Shape
 from bench.store.shared_runs import take_over
 from bench.store.store import Store
@@ -68,12 +68,12 @@ class Upcoming(NamedTuple):
     """A sweep that is opened when workers are about to run out of work.
 
     name: of the sweep.
-    open: (stack that closes it at the end) -> the opened sweep, or None to leave it out.
+    open: (stack that closes it at the end) -> the opened sweep.
     after: names of sweeps that must have ended before, since it copies runs of theirs.
     """
 
     name: str
-    open: Callable[[ExitStack], Opened | None]
+    open: Callable[[ExitStack], Opened]
     after: Collection[str] = ()
 
 
@@ -105,7 +105,6 @@ def run_sweep(
         pool: the workers; default Pool(), of this call alone.
 
     Raises:
-        OtherData: (an InputError) where the folder's results are of other data than those here, unless `fresh`.
         InputError: for a value out of range, a results folder that cannot be used, or points on which two workers died;
             all other points have been run then.
     """
@@ -142,16 +141,12 @@ def opened(
         seeds_of.setdefault(trial, []).append(seed)
     first_trial = next(iter(seeds_of))
     folder = of_scale(out, scale, sweep.name)
-    if not fresh:
-        other_data.check_choice(whole.tasks.values(), folder, data_files)
     tasks = {name: whole.task(name, first_trial, data_files) for name in sweep.tasks_of_points}
     points = resolve(sweep, tasks)
 
     def shapes_of_all() -> dict[str, Shape]:
         """Shapes of all points of the whole sweep, whose other data are loaded only where results of them are here."""
         further = {name: whole.task(name, first_trial, data_files) for name in whole.tasks if name not in tasks}
-        if not fresh:
-            other_data.check([(task.name, task.checksum) for task in further.values()], folder)
         known = [resolve(whole, tasks | further)]
         for other in others:
             known.append(resolve(other, {name: other.task(name, first_trial, data_files) for name in other.tasks}))
@@ -160,8 +155,6 @@ def opened(
     for name, group in points.items() if pool.devices > 1 else ():
         for method in {point.method.make: point.method for point in group}.values():
             devices.check(method, tasks[name], pool.devices)
-    if not fresh:
-        other_data.check([(task.name, task.checksum) for task in tasks.values()], folder)
     store = stack.enter_context(Store(folder))
     if fresh:
         store.clear()
@@ -347,18 +340,15 @@ class _Driver:
         """Return whether fewer blocks wait than there are workers."""
         return sum(len(one.queue.blocks) for one in self.running) < self.num_workers
 
-    def begin(self, upcoming: Upcoming, everything: ExitStack) -> bool:
-        """Open a sweep, and return whether further ones may follow: an error ends the command, after what is being
-        worked on."""
+    def begin(self, upcoming: Upcoming, everything: ExitStack) -> None:
+        """Open a sweep; one that cannot be opened, for want of its data, is left out."""
         try:
             with ExitStack() as opening:
                 sweep = upcoming.open(opening)
-                if sweep is None:
-                    return True
                 stack = everything.enter_context(opening.pop_all())
         except InputError as error:
             self.errors.append(error)
-            return False
+            return
         beside = bool(self.running)
         queue = Queue(sweep.blocks, most=self.most, shared_sizes=self.shared_sizes)
         self.running.append(_Running(sweep, queue, stack))
@@ -372,7 +362,6 @@ class _Driver:
         with sweep.meter.lock:
             works = _works(sweep.blocks, command.programs, self.num_workers, self.most, self.shared_sizes)
             command.estimate.begin(works, sweep.names, beside=beside)
-        return True
 
     def submit(self) -> None:
         """Give units to workers that have none."""
@@ -409,8 +398,8 @@ def run_all(upcoming: Sequence[Upcoming], pool: Pool, *, most: int | None = None
         most, shared_sizes: as for `run_sweep`.
 
     Raises:
-        InputError: for `most` below 1; else the first one of a sweep that could not be opened, after which no further
-            one is, or of runs that were given up; all other runs of sweeps that were opened have been run then.
+        InputError: for `most` below 1; else for all sweeps that could not be opened and runs that were given up; all
+            other runs have been run then.
     """
     if most is not None and most < 1:
         raise InputError(f"chunk is {most}: it must be at least 1")
@@ -423,8 +412,7 @@ def run_all(upcoming: Sequence[Upcoming], pool: Pool, *, most: int | None = None
                     break
                 if len(upcoming) > 1:
                     pool.command.following = following(len(todo) - 1, "sweep")
-                if not driver.begin(todo.pop(0), everything):
-                    todo.clear()
+                driver.begin(todo.pop(0), everything)
                 driver.end()
             if not driver.running:
                 if not todo:
@@ -433,4 +421,4 @@ def run_all(upcoming: Sequence[Upcoming], pool: Pool, *, most: int | None = None
             driver.submit()
             driver.receive()
     if driver.errors:
-        raise driver.errors[0]
+        raise all_of(driver.errors)

@@ -108,7 +108,7 @@ def correlated_noise_digits(scale: str) -> Sweep:
     whole = Sweep(
         name="correlated_noise_digits",
         reproduces="the queue of Bietti et al. 2022 and what is proven without sampling",
-        tasks={"digits": digits.best_available},
+        tasks={"digits": digits.mnist_by_writer},
         entries={QUEUE: entry(queue), CYCLIC: entry(in_turn), BANDED: entry(banded)},
         num_rounds=ROUNDS,
         eval_every=ROUNDS,
@@ -116,7 +116,8 @@ def correlated_noise_digits(scale: str) -> Sweep:
         seeds=5,
         notes="epsilon by replacing one user's data, without amplification",
     )
-    smoke = thin(whole, keep={"level": [3.0, 12.0], "step_size": [1e-4, 3e-4]}, seeds=2)
+    few = {"level": [3.0, 12.0], "step_size": [1e-4, 3e-4]}
+    smoke = thin(whole, keep=few, seeds=2, tasks={"digits_by_style": digits.mnist_by_style})
     return {"paper": whole, "laptop": whole, "smoke": smoke}[scale]
 
 

@@ -53,7 +53,7 @@ def isrl_odd_even(scale: str) -> Sweep:
     paper = Sweep(
         name="isrl_odd_even",
         reproduces="Gao et al. 2024, Figures 2 and 3 (MNIST odd/even)",
-        tasks={"odd_even": odd_even.odd_even},
+        tasks={"odd_even_published": odd_even.odd_even},
         entries={
             "One-pass MB-SGD": Entry(sgd, plain.assign(sampler="once"), complete=_in_equal_search, made=noise),
             "Multi-pass MB-SGD": Entry(sgd, plain.assign(sampler="all"), complete=_in_equal_search, made=noise),

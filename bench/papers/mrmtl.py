@@ -53,7 +53,7 @@ def mrmtl_school(scale: str) -> Sweep:
     paper = Sweep(
         name="mrmtl_school",
         reproduces="Liu, Hu, Wu and Smith 2022, Figure 3c (School)",
-        tasks={"school": school.best_available},
+        tasks={"school": school.school},
         entries={"MR-MTL": entry("own", LAMBDAS), "FedAvg": entry("mean", [0.0]), "Local": entry("own", [0.0])},
         num_rounds=lambda task, args: ROUNDS,
         eval_every=None,
@@ -63,7 +63,7 @@ def mrmtl_school(scale: str) -> Sweep:
         task_labels=("target_epsilon",),
     )
     keep = {"regularization": [0.0, 1.0], "target_epsilon": [6.0], "sampler": ["poisson"], "step_size": [0.01]}
-    smoke = thin(paper, keep=keep, seeds=1)
+    smoke = thin(paper, keep=keep, seeds=1, tasks={"made_up_schools": school.made_up_schools})
     return {"paper": paper, "laptop": paper, "smoke": smoke}[scale]
 
 

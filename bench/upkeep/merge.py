@@ -1,6 +1,6 @@
 """Merging of results made elsewhere: checks runs against their sweep, drops duplicates, and writes few files."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from bench.data.tasks.registry import NAMED, task_named
 from bench.errors import InputError
 from bench.execution.chosen import requested
 from bench.papers import SWEEPS
-from bench.store import SCALES, kind_of, other_data, together_with
+from bench.store import SCALES, kind_of, together_with
 from bench.store.complete_runs import Points, in_words, settings_in, sound_runs
 from bench.store.part_files import IDENTITY, parts_in, read_part, readable_parts, renamed, runs_in, unified
 from bench.store.requests import GridRequest, checked_name, read_request, write_request
@@ -64,8 +64,7 @@ def merge(
         The outcome for every sweep; what was left out, a sentence each; and what was set aside in the results folder.
 
     Raises:
-        InputError: for a folder without results, or data that are not available or are others than those of the runs
-            to merge with, before anything is written.
+        InputError: for a folder without results, or data that are not available, before anything is written.
     """
     left_out: list[str] = []
     sources = [source for folder in folders for source in sources_in(Path(folder), left_out)]
@@ -77,9 +76,7 @@ def merge(
         for request in dict.fromkeys(source.request.canonical if source.request else None for source in group):
             mine = [source for source in group if (source.request.canonical if source.request else None) == request]
             if sweeps := _sweeps_of(mine[0], left_out):
-                points = points_of(sweeps, data_files or DataFiles())
-                other_data.check(data_of(points), out / kind / name)
-                jobs.append((out / kind / name, mine, points))
+                jobs.append((out / kind / name, mine, points_of(sweeps, data_files or DataFiles())))
     merged, notes = [], []
     for folder, group, points in jobs:
         done = _into(folder, group, points, left_out, notes)
@@ -176,11 +173,6 @@ def points_of(sweeps: Iterable[Sweep], data_files: DataFiles) -> dict[str, Point
         tasks = {name: sweep.task(name, trial, data_files) for name in sweep.tasks}
         found |= {point.id: point for group in resolve(sweep, tasks).values() for point in group}
     return found
-
-
-def data_of(points: Mapping[str, Point]) -> set[tuple[str, str]]:
-    """Return name and checksum of the tasks of a sweep's points."""
-    return {(point.asked["task"], point.asked["checksum"]) for point in points.values()}
 
 
 def _into(

@@ -14,13 +14,13 @@ import pandas as pd
 from bench.data.files import DataFiles
 from bench.errors import InputError, unknown_name
 from bench.papers import SWEEPS
-from bench.store import SCALES, kind_of, of_scale, other_data
+from bench.store import SCALES, kind_of, of_scale
 from bench.store.complete_runs import Points, in_words, made_on_cpus, rows_as_text, settings_in, sound_runs
 from bench.store.part_files import IDENTITY, REDO, parts_in, readable_parts, runs_in, unified
 from bench.store.requests import REQUEST, read_request
 from bench.sweeps.points import shapes_of
 from bench.sweeps.spec import Entry, Sweep, arguments, defaults_of, parameters
-from bench.upkeep.merge import data_of, points_of, sweeps_named
+from bench.upkeep.merge import points_of, sweeps_named
 
 NEEDED = ("version", "wall_s", "compile_s")  # columns by which runs are counted and timed
 # The origin of a rate, the nearest first: runs that differ in nothing that is compiled in, runs of the method on data
@@ -231,10 +231,6 @@ def verify(sweep: Sweep, folder: Path, data_files: DataFiles | None = None, othe
     problems, points = [], None
     try:
         points = points_of([sweep, *others], data_files or DataFiles()) if parts_in(folder) else {}
-        other_data.check(data_of(points), folder)
-    except other_data.OtherData as error:
-        points = None
-        problems.append(f"ids in {folder} are not checked, since the data here are others: {error}")
     except InputError as error:
         problems.append(f"ids in {folder} are not checked, since data are missing: {error}")
     seen: set[tuple] = set()

@@ -1,6 +1,5 @@
 """Runs a finished run again: finds its point in the sweep as the code has it now, and trains it."""
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -9,7 +8,6 @@ from bench.data.files import DataFiles
 from bench.errors import InputError
 from bench.execution.unit import Unit
 from bench.papers import SWEEPS
-from bench.store import other_data
 from bench.store.complete_runs import Points, rows_as_text
 from bench.sweeps.points import Point, resolve, shapes_of
 from bench.sweeps.rows import Origin, commit
@@ -55,7 +53,6 @@ class Tasks:
         self.data_files = data_files
         self._sweeps: dict[tuple[str, str], Sweep] = {}
         self._tasks: dict[tuple[int, str, int], Any] = {}
-        self._refused: dict[Path, other_data.OtherData | None] = {}
 
     def sweep(self, name: str, scale: str) -> Sweep:
         """A sweep at the scale at which a run of it was made."""
@@ -79,34 +76,16 @@ class Tasks:
                 raise NoData(str(error)) from None
         return self._tasks[key]
 
-    def check(self, sweep: Sweep, folder: Path) -> None:
-        """Refuse the runs of a sweep whose data are not on this machine; the folder is read once.
-
-        Raises:
-            OtherData: naming the data, and what to do.
-        """
-        if folder not in self._refused:
-            try:
-                other_data.check_choice(sweep.tasks.values(), folder, self.data_files, otherwise=())
-                self._refused[folder] = None
-            except other_data.OtherData as error:
-                self._refused[folder] = error
-        refused = self._refused[folder]
-        if refused is not None:
-            raise refused
-
 
 def prepare(run: Run, tasks: Tasks) -> Prepared:
     """Find the run's point, and what is needed to train it.
 
     Raises:
         Gone: where the sweep has no such point now, or its data or a method's version are others.
-        OtherData: where this machine has other data in their place.
         NoData: where the data of the run cannot be had.
     """
     scale = str(run.first["scale"])
     sweep = tasks.sweep(run.sweep, scale)
-    tasks.check(sweep, run.part.parent)
     entry = sweep.entries.get(run.algorithm)
     candidates = _candidates(entry, run) if entry else pd.DataFrame()
     if entry is None or candidates.empty:

@@ -18,7 +18,6 @@ from bench.execution.pool import Pool
 from bench.execution.unit import Outcome
 from bench.papers import SWEEPS
 from bench.store import SCALES, of_scale
-from bench.store.other_data import OtherData
 from bench.sweeps.rows import platform_columns
 from bench.verification.again import Gone, NoData, Prepared, Tasks, prepare
 from bench.verification.compared import CHAOTIC, DIFFERENT, EQUAL, ROUNDED, Difference, compared
@@ -186,7 +185,7 @@ def _check(drawn: Drawn, folders: dict[str, Folder], tasks: Tasks, pool: Pool) -
         since = time.monotonic()
         try:
             prepared = prepare(run, tasks)
-        except (OtherData, NoData) as why:
+        except NoData as why:
             note(number, _of(run, LEFT_OUT, what=str(why)))
         except Gone as why:
             note(number, _of(run, OUTDATED, what=str(why)))

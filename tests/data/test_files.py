@@ -57,9 +57,9 @@ def environment():
 
 @pytest.fixture
 def sweep(monkeypatch):
-    """A sweep of random walks, "tiny", on the truest digits at hand."""
+    """A sweep of random walks, "tiny", on digits of EMNIST."""
     monkeypatch.setitem(
-        SWEEPS, "tiny", lambda scale: walks(tasks={"digits": digits.best_available}, num_rounds=2, eval_every=2)
+        SWEEPS, "tiny", lambda scale: walks(tasks={"digits": digits.emnist_digits}, num_rounds=2, eval_every=2)
     )
 
 
@@ -139,7 +139,7 @@ def test_every_task_that_reads_files_takes_them(monkeypatch, tmp_path):
     monkeypatch.setattr(retrieval, "get", asked)
     monkeypatch.setattr(retrieval, "find", asked)
     data_files = DataFiles(tmp_path)
-    makers = {**TASKS, "digits": digits.best_available, "validation": partial(movielens, part="validation")}
+    makers = {**TASKS, "validation": partial(movielens, part="validation")}
     for name, make in makers.items():
         reads = with_files(make, data_files) is not make
         if name == "validation" or reads:
@@ -184,11 +184,11 @@ def test_each_command_reads_the_folder_that_it_is_given(folders, sweep, tmp_path
 def test_a_comparison_reads_the_folder_that_it_is_given(folders, tmp_path, monkeypatch, environment):
     made = []
 
-    def best_available(trial, *, data_files=None):
+    def noted(trial, *, data_files=None):
         made.append(data_files)
         return digits.emnist_digits(trial, data_files=data_files)
 
-    problem = dataclasses.replace(PROBLEMS["digits"](), test=best_available, tuning=best_available)
+    problem = dataclasses.replace(PROBLEMS["digits"](), test=noted, tuning=noted)
     monkeypatch.setitem(PROBLEMS, "digits", lambda: problem)
     options = {"task": "digits", "baselines": ["Local learning"], "seeds": 1, "num_settings": 1, "rounds": 1}
     for i, folder in enumerate(folders):

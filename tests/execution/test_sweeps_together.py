@@ -80,35 +80,36 @@ def test_a_sweep_that_copies_runs_waits_for_those_that_make_them(tmp_path, pool)
     assert_same_rows(*(table(tmp_path / "smoke" / sweep.name) for sweep in sweeps))
 
 
-def test_an_error_of_one_sweep_loses_nothing_of_those_before(tmp_path, pool):
+def test_sweeps_whose_data_are_missing_stop_no_other_and_are_all_named_at_the_end(tmp_path, pool):
     refused = threading.Event()
 
-    def refuse(stack):
+    def refuse(of):
         refused.set()
-        raise InputError("these data are not here")
+        raise InputError(f"{of} is not here")
 
     def until_refused():
         assert refused.wait(WAIT_S)
 
     pool.threads.before["first"] = until_refused
     first, last = (upcoming(walks(name=name, **WHOLE), tmp_path, pool) for name in ("first", "last"))
-    with pytest.raises(InputError, match="these data are not here"):
-        run_all([first, Upcoming("refused", refuse), last], pool)
-    assert len(table(tmp_path / "smoke" / "first").groupby(["point", "trial", "seed"])) == 8
-    assert not (tmp_path / "smoke" / "last").exists()
+    missing = [Upcoming(name, lambda stack, name=name: refuse(name)) for name in ("school", "mnist")]
+    with pytest.raises(InputError, match=r"^school is not here; mnist is not here$"):
+        run_all([first, *missing, last], pool)
+    for name in ("first", "last"):
+        assert len(table(tmp_path / "smoke" / name).groupby(["point", "trial", "seed"])) == 8
 
 
-def test_a_sweep_is_left_out_and_its_folder_given_back(tmp_path, pool):
+def test_the_folder_of_a_sweep_that_cannot_be_opened_is_given_back(tmp_path, pool):
     held = []
 
-    def leave(stack):
+    def refuse(stack):
         held.append(True)
         stack.callback(held.clear)
+        raise InputError("its data are not here")
 
-    last = upcoming(walks(name="last", **WHOLE), tmp_path, pool)
-    run_all([Upcoming("left", leave), last], pool)
+    with pytest.raises(InputError, match="its data are not here"):
+        run_all([Upcoming("refused", refuse)], pool)
     assert not held
-    assert pool.threads.began == ["last"]
 
 
 def test_runs_that_are_given_up_stop_no_other_sweep(tmp_path, pool):

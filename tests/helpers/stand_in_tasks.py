@@ -96,13 +96,14 @@ def stand_in(make: partial, monkeypatch) -> Task:
     function, given = (make.func, make.keywords) if isinstance(make, partial) else (make, {})
     rng = np.random.default_rng(0)
     common = dict(name="made up", source="made up", checksum="0", batch_size=10)
-    if function is digits.best_available:
+    if function in (digits.mnist_by_writer, digits.mnist_by_style, digits.emnist_digits):
         return digits.digit_task(_digits(rng), model=given.get("model", "linear"), **common)
-    if function is tags.best_available:
+    if function in (tags.debian_tags, tags.stackoverflow_tags):
         users = [(documents(rng, EACH), documents(rng, 3)) for _ in range(USERS)]
         return bag_of_words.tag_task(users, capacity=(6, EACH, 3 * USERS, USERS), **common)
     if function is tags.made_up_tags:
-        return function(0, num_clients=USERS, num_documents=(EACH, EACH), num_words=100, num_tags=20)
+        few = {"num_clients": USERS, "num_documents": (EACH, EACH), "num_words": 100, "num_tags": 20}
+        return function(0, **given | few)
     if function in (odd_even.odd_even, odd_even.odd_even_hinge, odd_even.odd_even_dirichlet):
         features = rng.random((10, 80, odd_even.NUM_FEATURES), np.float32)
         monkeypatch.setattr(odd_even, "_features", lambda files: (features, np.ones(800), "made up", "0"))
@@ -113,7 +114,7 @@ def stand_in(make: partial, monkeypatch) -> Task:
     elif function is movielens.movielens:
         monkeypatch.setattr(movielens, "_ratings", lambda files: (_ratings(rng), COPY))
         return function(0, rank=3, num_neighbors=3, sweeps=2, **given)
-    elif function in (school.best_available, school.school):
+    elif function in (school.school, school.made_up_schools):
         return school.made_up_schools(0, num_schools=USERS, **given)
     elif function is ratings.insteval:
         return ratings.rating_task(0, _of_lectures(rng), name="made up", source="made up", checksum="0")

@@ -17,7 +17,7 @@ from bench.cli.app import app
 from bench.errors import InputError
 from bench.kernels import draws
 from bench.papers import correlated_noise
-from bench.store import other_data, part_files
+from bench.store import part_files
 from bench.sweeps import rows
 from bench.sweeps.spec import Sweep
 from bench.verification.drawn import Folder, draw
@@ -74,26 +74,6 @@ def test_results_that_were_made_here_come_out_again_and_are_not_changed(results)
     assert found["largest"].max() < 1e-5
     assert len(found[["point", "trial", "seed"]].drop_duplicates()) == 3
     assert {path: path.read_bytes() for path in results.rglob("*.parquet")} == before
-
-
-@pytest.mark.slow
-def test_the_data_of_a_sweep_are_compared_with_those_here_once(results, monkeypatch):
-    asked = []
-    monkeypatch.setattr(other_data, "check_choice", lambda makers, folder, *_, **__: asked.append(folder))
-    assert len(verified(results, points=3)) == 3
-    assert asked == [results / SCALE / SWEEP]
-
-
-def test_a_sweep_of_other_data_is_left_out_run_by_run_and_read_once(results, monkeypatch):
-    asked = []
-
-    def refuse(makers, folder, *_, **__):
-        asked.append(folder)
-        raise other_data.OtherData("other data")
-
-    monkeypatch.setattr(other_data, "check_choice", refuse)
-    found = verified(results, points=3)
-    assert (len(found), set(found["outcome"]), len(asked)) == (3, {"left out"}, 1)
 
 
 def test_runs_whose_data_cannot_be_had_are_left_out(results, monkeypatch):

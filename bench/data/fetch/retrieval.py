@@ -2,7 +2,6 @@
 
 import logging
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -88,32 +87,6 @@ def find(name: str, data_files: DataFiles | None = None) -> LocalCopy | None:
     """
     dataset = known(name)
     return user_files.search(dataset, (data_files or DataFiles()).data_dir)[0] or Cached(dataset).load()
-
-
-def available(name: str, data_files: DataFiles | None = None) -> bool:
-    """Return whether the data set is here, after an attempt to fetch it.
-
-    What could not be fetched is not tried again by this process, so that all splits of a task are of the same data.
-
-    Args:
-        name: a name of the table.
-        data_files: as for `get`.
-
-    Raises:
-        InputError: as for `get`, about the user's files; of all else a warning is given.
-    """
-    if find(name, data_files):
-        return True
-    return not known(name).user_files and _fetched(name, data_files or DataFiles())
-
-
-@cache
-def _fetched(name: str, data_files: DataFiles) -> bool:
-    try:
-        return bool(get(name, data_files))
-    except InputError as why:
-        log.warning("%s Continuing without it.", why)
-        return False
 
 
 def sources_of(dataset: DataSet, data_files: DataFiles) -> list[Source]:

@@ -184,6 +184,7 @@ _TABLE = (
                 members={"u.data": ("pymc3/examples/data/ml_100k_u.data",)},
             ),
         ),
+        instead="linear_p2p",
     ),
     DataSet(
         name="qmnist_writers",
@@ -194,6 +195,7 @@ _TABLE = (
         licence="BSD",
         citation="Yadav and Bottou, Cold Case: the Lost MNIST Digits, NeurIPS 2019",
         sources=(_gzipped("https://raw.githubusercontent.com/facebookresearch/qmnist/master", QMNIST),),
+        instead="digits_by_style",
     ),
     DataSet(
         name="debian_packages",
@@ -209,6 +211,7 @@ _TABLE = (
                 decode=debian.distil,
             ),
         ),
+        instead="made_up_tags",
     ),
     DataSet(
         name="school",
@@ -217,6 +220,7 @@ _TABLE = (
         licence="none stated; cite the survey",
         citation="Inner London Education Authority, as MALSAR has it: Zhou, Chen and Ye, 2012",
         sources=(Address({"school.mat": (f"{MALSAR}/data/school.mat", "")}),),
+        instead="made_up_schools",
     ),
     DataSet(
         name="insteval",
@@ -234,6 +238,7 @@ _TABLE = (
                 members={f"lme4.{end}": (f"usr/lib/R/site-library/lme4/data/Rdata.{end}",) for end in ("rdx", "rdb")},
             ),
         ),
+        instead="synthetic",
     ),
     DataSet(
         name="shakespeare",
@@ -259,6 +264,7 @@ _TABLE = (
         licence="CC BY-SA 3.0",
         citation="Stack Overflow data as TensorFlow Federated distributes it, 2019",
         user_files=(("stackoverflow.sqlite", "stackoverflow.word_count", "stackoverflow.tag_count"),),
+        instead="made_up_tags",
     ),
     DataSet(
         name="federated_emnist",
@@ -270,6 +276,7 @@ _TABLE = (
             ("fed_emnist_digitsonly_train.h5", "fed_emnist_digitsonly_test.h5"),
             ("emnist_all.sqlite",),
         ),
+        instead="digits_by_style",
     ),
 )
 DATASETS: dict[str, DataSet] = {dataset.name: dataset for dataset in _TABLE}

@@ -297,17 +297,3 @@ def emnist_digits(
         batch_size=batch_size,
         model=model,
     )
-
-
-def best_available(
-    trial: int, *, batch_size: int = 10, model: str = "linear", data_files: DataFiles | None = None
-) -> Task:
-    """Return the most faithful digits available: federated EMNIST, else MNIST by writer, else MNIST by style.
-
-    Every row of results and every figure names the data that were used.
-    """
-    if retrieval.available("federated_emnist", data_files):
-        make = emnist_digits
-    else:
-        make = mnist_by_writer if retrieval.available("qmnist_writers", data_files) else mnist_by_style
-    return make(trial, batch_size=batch_size, model=model, data_files=data_files)

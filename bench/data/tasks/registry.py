@@ -25,26 +25,27 @@ from bench.errors import InputError, unknown_name
 from bench.models.networks import NETWORKS
 
 DIGITS: dict[str, Callable[..., Task]] = {
+    "digits": digits.mnist_by_writer,
+    "digits_by_style": digits.mnist_by_style,
     "emnist_digits": digits.emnist_digits,
-    "mnist_by_writer": digits.mnist_by_writer,
-    "mnist_by_style": digits.mnist_by_style,
 }
 
 TASKS: dict[str, Callable[[int], Task]] = {
     "synthetic_0.01": partial(synthetic, delta_std=0.01),
     "synthetic_0.1": partial(synthetic, delta_std=0.1),
     **DIGITS,
-    **{f"{name}_cnn": partial(make, model="cnn") for name, make in DIGITS.items()},
+    **{f"{name}_cnn": partial(make, model="network") for name, make in DIGITS.items()},
+    **{f"{name}_cnn_squared": partial(make, model="cnn") for name, make in DIGITS.items()},
     "bounded": bounded,
     "bounded_unequal": partial(bounded, largest=20, spread=0.3),
+    "tags": tags.debian_tags,
     "stackoverflow_tags": tags.stackoverflow_tags,
-    "debian_tags": tags.debian_tags,
     "made_up_tags": tags.made_up_tags,
     **{f"quadratic_{n}": partial(quadratic, num_records=n) for n in (128, 512, 2048)},
     **{f"softmax_{a}_{a}": partial(softmax, alpha=float(a), beta=float(a)) for a in (0, 1, 5)},
-    "odd_even": odd_even.odd_even,
+    "odd_even": partial(odd_even.odd_even, split_first=True),
+    "odd_even_published": odd_even.odd_even,
     "odd_even_script_bound": partial(odd_even.odd_even, bound="one silo"),
-    "odd_even_split_first": partial(odd_even.odd_even, split_first=True),
     "odd_even_hinge": odd_even.odd_even_hinge,
     **{f"linear_p2p_{p}": partial(linear_p2p, num_features=p) for p in (2, 5, 10, 25, 50, 75, 100)},
     **{f"gossip_{graph}": partial(gossip, graph=graph) for graph in GRAPHS},
@@ -60,13 +61,14 @@ TASKS: dict[str, Callable[[int], Task]] = {
     },
 }
 
-# What `compare` and `board` test methods on. Three names are in both tables: `school` and `movielens` are the same, but
-# `odd_even` is `odd_even_split_first` here, as the results of both have it.
+# What `compare` and `board` test methods on.
 COMPARED: dict[str, Callable[..., Task]] = {
     "synthetic": partial(synthetic, delta_std=0.1, by_user=True),
-    "digits": digits.best_available,
-    "digits_cnn": partial(digits.best_available, model="network"),
-    "tags": tags.best_available,
+    **DIGITS,
+    **{f"{name}_cnn": partial(make, model="network") for name, make in DIGITS.items()},
+    "tags": tags.debian_tags,
+    "stackoverflow_tags": tags.stackoverflow_tags,
+    "made_up_tags": tags.made_up_tags,
     "cifar_users": cifar_users,
     **{f"cifar_users_{share:g}": partial(cifar_users, concentration=share) for share in (0.1, 0.6)},
     "cifar_users_equal": partial(cifar_users, concentration=math.inf),
@@ -84,6 +86,7 @@ COMPARED: dict[str, Callable[..., Task]] = {
     "odd_even": partial(odd_even.odd_even, split_first=True),
     "odd_even_dirichlet": partial(odd_even.odd_even_dirichlet, concentration=0.3),
     "school": school,
+    "made_up_schools": made_up_schools,
     "linear_p2p": partial(linear_p2p, num_features=10),
     "movielens": movielens,
 }

@@ -75,16 +75,6 @@ def made_up_schools(trial: int, *, part: str = "test", num_schools: int = 139) -
     return _task(trial, part, features, exams, name="made_up_schools", source="generated", recipe=recipe)
 
 
-def best_available(trial: int, *, data_files: DataFiles | None = None) -> Task:
-    """Return the schools of the file where it is available, else generated ones.
-
-    Every row of results and every figure names the data that were used.
-    """
-    if retrieval.available("school", data_files):
-        return school(trial, data_files=data_files)
-    return made_up_schools(trial)
-
-
 def _task(trial: int, part: str, features, exams, *, name: str, source: str, recipe: tuple) -> Task:
     """Return the task of these pupils [pupil, feature] and scores [pupil] by school."""
     if part not in PARTS:

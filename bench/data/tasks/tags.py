@@ -211,16 +211,3 @@ def _counted(words: np.ndarray, tags: np.ndarray, num_words: int, num_tags: int)
     multi_hot = np.zeros((size, num_tags), bool)
     multi_hot[np.arange(size)[:, None], tags] = True
     return Bags(matrix, multi_hot)
-
-
-def best_available(trial: int, *, batch_size: int = 10, data_files: DataFiles | None = None) -> Task:
-    """Return the most faithful tags available: federated Stack Overflow, else Debian's packages, else generated
-    documents of about the same number.
-
-    Every row of results and every figure names the data that were used.
-    """
-    if retrieval.available("federated_stackoverflow", data_files):
-        return stackoverflow_tags(trial, batch_size=batch_size, data_files=data_files)
-    if retrieval.available("debian_packages", data_files):
-        return debian_tags(trial, batch_size=batch_size, data_files=data_files)
-    return made_up_tags(trial, batch_size=batch_size, num_clients=300, num_documents=(20, 80))

@@ -252,14 +252,3 @@ def test_without_the_files_emnist_digits_says_which_ones_to_bring(tmp_path, monk
     monkeypatch.setenv("BENCH_DATA", str(tmp_path))
     with pytest.raises(InputError, match=r"fed_emnist_digitsonly_train\.h5"):
         digits.emnist_digits(0)
-
-
-def test_the_truest_digits_at_hand_are_taken_and_named(by_writer, monkeypatch):
-    here = {"federated_emnist", "qmnist_writers"}
-    monkeypatch.setattr(digits.retrieval, "available", lambda name, data_files: name in here)
-    monkeypatch.setattr(digits, "emnist_digits", lambda trial, **_: "emnist_digits")
-    assert digits.best_available(0) == "emnist_digits"
-    here.remove("federated_emnist")
-    assert digits.best_available(0).name == "mnist_by_writer"
-    here.remove("qmnist_writers")
-    assert digits.best_available(0, batch_size=1).name == "mnist_by_style"

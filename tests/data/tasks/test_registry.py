@@ -1,7 +1,9 @@
-"""A task has one name in every command."""
+"""A task has one name in every command and is one data set, or ends in a line that says what to do."""
 
 import re
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 
 import pytest
 from calling import caller
@@ -10,6 +12,10 @@ from tiny_sweeps import walks
 from bench.__main__ import main
 from bench.comparison.board import ROUNDS
 from bench.comparison.problems import PROBLEMS, problem
+from bench.data.fetch import retrieval
+from bench.data.fetch.sources import DATASETS
+from bench.data.files import DataFiles, with_files
+from bench.data.tasks import movielens, ratings, school, tags
 from bench.data.tasks.registry import COMPARED, TASKS
 from bench.errors import InputError
 from bench.execution.chosen import chosen
@@ -31,15 +37,81 @@ def test_the_board_has_tasks_that_methods_are_compared_on():
     assert set(ROUNDS) < set(COMPARED)
 
 
+# ---- Data that are not here ----
+
+
+@pytest.fixture
+def nothing_here(monkeypatch, tmp_path):
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("BENCH_SOURCE", "none")
+    for module in (school, movielens, ratings, tags):  # what other tests have read
+        for name, function in vars(module).items():
+            if hasattr(function, "cache_clear"):
+                monkeypatch.setattr(module, name, function.__wrapped__)
+
+
+MISSING = {  # a task -> the file that is missing, and a task of the same kind without files
+    "digits": ("qmnist-train-labels-idx2-int", "digits_by_style"),
+    "tags": ("debian_packages.jsonl", "made_up_tags"),
+    "school": ("school.mat", "made_up_schools"),
+    "movielens": ("u.data", "linear_p2p"),
+    "insteval": ("lme4.rdx", "synthetic"),
+    "emnist_digits": ("fed_emnist_digitsonly_train.h5", "digits_by_style"),
+    "stackoverflow_tags": ("stackoverflow.sqlite", "made_up_tags"),
+}
+
+
+@pytest.mark.parametrize("command", ["compare", "run tiny"])
+@pytest.mark.parametrize("task", MISSING)
+def test_a_task_whose_data_are_missing_says_what_to_get_and_what_needs_nothing(
+    task, command, nothing_here, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setitem(SWEEPS, "tiny", lambda scale: walks())
+    file, instead = MISSING[task]
+    words = [*command.split(), "--task", task, "--out", str(tmp_path)]
+    status, _, lines = caller("bench", main, monkeypatch, capsys)(*words)
+    assert status == 2
+    assert re.fullmatch(
+        rf"error: .*: put .*{re.escape(file)}.* in a folder and pass --data-dir, or take the task {instead}, which .*",
+        lines[-1],
+    )
+    assert instead in COMPARED
+
+
+def test_every_task_that_is_named_instead_is_one_of_the_table():
+    assert {dataset.instead for dataset in DATASETS.values()} - {""} == {instead for _, instead in MISSING.values()}
+
+
+def test_the_smallest_scale_needs_no_file_of_the_user(monkeypatch):
+    """What run_all.sh fetches is in packages."""
+    script = (Path(__file__).parents[3] / "run_all.sh").read_text()
+    fetched = set(re.search(r"^sets=\((.*)\)$", script, re.MULTILINE)[1].split())
+    asked = set()
+
+    def note(name, data_files=None, **_):
+        asked.add(name)
+        raise InputError(name)
+
+    monkeypatch.setattr(retrieval, "get", note)
+    for make in SWEEPS.values():
+        for function in make("smoke").tasks.values():
+            if with_files(function, DataFiles()) is not function:
+                with suppress(InputError):
+                    function(0)
+    assert asked <= fetched
+
+
+# ---- Names ----
+
 MISPLACED = {  # a command -> what it says, and one of the names that it offers
-    "run tiny --task mnist": ("mnist is a data set, not a task of `run`", "mnist_by_writer"),
+    "run tiny --task mnist": ("mnist is a data set, not a task of `run`", "digits_by_style"),
     "compare --task mnist": ("mnist is a data set, not a task of `compare`", "digits"),
-    "compare --task emnist_digits": ("emnist_digits is a task of `run`, not a task of `compare`", "digits"),
+    "compare --task bounded": ("bounded is a task of `run`, not a task of `compare`", "digits"),
     "compare --against board --task digits_cnn": (
         "digits_cnn is a task of `run` and `compare`, not a task of the board board",
         "synthetic",
     ),
-    "board emnist_digits": ("emnist_digits is a task of `run`, not a task of the board", "digits"),
+    "board bounded": ("bounded is a task of `run`, not a task of the board", "digits"),
     "board digits_cnn": ("digits_cnn is a task of `run` and `compare`, not a task of the board", "digits"),
     "attack digits_cnn": ("digits_cnn is a task of `run` and `compare`, not a task of the board board", "synthetic"),
     "attack mnist": ("mnist is a data set, not a task of the board board", "synthetic"),
@@ -62,4 +134,4 @@ def test_a_name_of_another_command_is_refused_in_a_line_that_says_whose_it_is(wo
 
 def test_a_comparison_says_what_a_task_of_sweeps_lacks():
     with pytest.raises(InputError, match=r"or pass a bench.Problem of it, which says which data tune a method"):
-        problem("made_up_schools")
+        problem("bounded")

@@ -1,7 +1,5 @@
 """School: splits, standardisation and scores, on a small file of our own, and what stands in for it."""
 
-import logging
-
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -10,7 +8,7 @@ from tiny_schools import written
 
 from bench.data.files import DataFiles
 from bench.data.tasks import school as module
-from bench.data.tasks.school import best_available, made_up_schools, school, squared_error
+from bench.data.tasks.school import made_up_schools, school, squared_error
 from bench.errors import InputError
 from bench.models.additive import Additive
 
@@ -97,17 +95,6 @@ def test_made_up_schools_are_the_same_in_all_splits_and_of_the_sizes_of_the_real
     np.testing.assert_array_equal(one.num_examples, other.num_examples)
     assert not np.array_equal(one.train[1], other.train[1])
     assert 17 <= int(one.num_examples.min()) < int(one.num_examples.max()) <= 200
-
-
-def test_without_the_file_generated_schools_go_on_with_a_warning(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(module, "_schools", module._schools.__wrapped__)
-    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
-    with caplog.at_level(logging.WARNING):
-        for trial in (0, 1):
-            assert best_available(trial, data_files=DataFiles(tmp_path)).source == "generated"
-    assert caplog.text.count("Continuing without it.") == 1
-    with pytest.raises(InputError, match=r"put school\.mat in a folder and pass --data-dir, or let --source"):
-        school(0, data_files=DataFiles(tmp_path))
 
 
 def test_another_part_is_refused():

@@ -183,14 +183,6 @@ def test_debian_splits_share_all_shapes(packages):
     assert int(jnp.max(one.num_examples)) <= 12
 
 
-def test_without_debian_the_documents_are_generated_and_said_to_be(monkeypatch, caplog):
-    monkeypatch.setattr(retrieval, "find", lambda name, data_files: None)
-    retrieval._fetched.cache_clear()
-    monkeypatch.setattr(tags, "made_up_tags", lambda trial, **how: how)
-    assert tags.best_available(0) == {"batch_size": 10, "num_clients": 300, "num_documents": (20, 80)}
-    assert "debian_packages: not in " in caplog.text
-
-
 # Stack Overflow.
 
 
