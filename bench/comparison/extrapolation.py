@@ -38,7 +38,6 @@ from bench.comparison.plan import Candidate, Plan, in_legend, make_plan
 from bench.comparison.problems import problem
 from bench.comparison.request import EXTRAPOLATED, Request, make_request
 from bench.comparison.result import Comparison
-from bench.comparison.run import check_data
 from bench.comparison.stages import run_plan
 from bench.comparison.statements import releases_of
 from bench.data.files import DataFiles
@@ -173,7 +172,6 @@ def run(planned: Extrapolation, pool: Pool | None = None) -> Comparison:
     Raises:
         InputError: for anything that cannot be used.
     """
-    check_data(planned.request)
     plan = make_plan(planned.request)
     candidates = {
         label: _once_without_noise(candidate, *planned.runs_of[label]) for label, candidate in plan.candidates.items()
