@@ -1,6 +1,6 @@
 """The form of a method, nothing more: private SGD in which every user's gradient is scaled to the length C.
 
-python -m bench compare examples/normalised_gradients.py --task digits
+python -m bench compare examples/normalised_gradients.py --task synthetic
 """
 
 import jax

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def compare(
     methods: "str | Method | Callable | Sequence[str | Method | Callable]" = (),
     *,
-    task: "str | Problem | Task | Callable[[int], Task]" = "digits",
+    task: "str | Problem | Task | Callable[[int], Task]" = "synthetic",
     epsilons: float | Sequence[float] = EPSILONS,
     seeds: int = 5,
     tuned: Mapping[str, Any] | None = None,

@@ -163,7 +163,7 @@ def compare(
             "cifar_users_0.6, cifar_users_equal, cifar_users_cnn, shakespeare, shakespeare_lstm, insteval, or your "
             "own: FILE.npz, or CSV or Parquet."
         ),
-    ] = "digits",
+    ] = "synthetic",
     client: Annotated[str | None, typer.Option(help="Column of your table with the client; default client.")] = None,
     label: Annotated[str | None, typer.Option(help="Column of your table with the label; default label.")] = None,
     regression: Annotated[bool, typer.Option("--regression", help="Predict the labels as numbers.")] = False,
@@ -209,7 +209,7 @@ def compare(
 ) -> None:
     """Compare methods with a task's baselines on equal terms: the same privacy statement and tuning budget.
 
-    Example: python -m bench compare examples/ditto.py --task digits --epsilons 1,4 --seeds 3
+    Example: python -m bench compare examples/ditto.py --task digits_by_style --epsilons 1,4 --seeds 3
     """
     from bench.api import comparisons
     from bench.comparison.report.table import brief_text

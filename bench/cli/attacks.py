@@ -1,6 +1,6 @@
 """The command line of the attacks: what an adversary learns about the board's own data.
 
-python -m bench attack digits
+python -m bench attack few_images
 python -m bench attack few_images "DP-SGD + FedAvg (E = 1)" --epsilon 1 --epsilon 8
 """
 
@@ -41,7 +41,7 @@ def attack(
     epsilon, which is no bound. attacks.csv and attacks.md in the folder of the board's task have one row for each
     method and epsilon, beside the declared epsilon. The command can be interrupted and repeated to continue.
 
-    Example: python -m bench attack digits DP-FedAvg --epsilon 1 --epsilon inf
+    Example: python -m bench attack few_images --runs 128
     """
     from bench.attacks.whole import PAGE, attack_all
     from bench.comparison.protocol import board_folder

@@ -9,7 +9,7 @@ from bench.cli.options import DataDir, Out, Source, Workers
 
 
 def extrapolate(
-    task: Annotated[str, typer.Argument(help="A task that protects a user, such as digits.")],
+    task: Annotated[str, typer.Argument(help="A task that protects a user, such as digits_by_style.")],
     methods: Annotated[str, typer.Option(help="Methods of the task, separated by commas.")] = "DP-FedAvg,Fine-tuning",
     epsilon: Annotated[float, typer.Option(help="One finite epsilon.")] = 1.0,
     factors: Annotated[
@@ -30,7 +30,7 @@ def extrapolate(
     The noise on the mean of a round falls as if there were so many more users like those that exist, at the same rate
     of sampling and the same noise multiplier. Only the users that exist are measured. Files go to OUT/extrapolated.
 
-    Example: python -m bench extrapolate digits --methods DP-FedAvg,Fine-tuning --epsilon 1
+    Example: python -m bench extrapolate digits_by_style --methods DP-FedAvg,Fine-tuning --epsilon 1
     """
     from bench.analysis import tables
     from bench.api import extrapolations

@@ -84,7 +84,7 @@ class Request(NamedTuple):
 def make_request(
     methods: str | Method | Callable | Sequence[str | Method | Callable] = (),
     *,
-    task: str | Problem | Task | Callable[[int], Task] = "digits",
+    task: str | Problem | Task | Callable[[int], Task] = "synthetic",
     epsilons: float | Sequence[float] = EPSILONS,
     seeds: int = 5,
     tuned: Mapping[str, Any] | None = None,
