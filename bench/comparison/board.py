@@ -16,6 +16,7 @@ from bench.analysis.measured import is_name
 from bench.comparison.defaults import EPSILONS, NUM_SETTINGS
 from bench.comparison.entries import fault, no_numbers, read_entries
 from bench.comparison.plan import Plan, in_legend
+from bench.comparison.problem import Problem
 from bench.comparison.problems import problem
 from bench.comparison.protocol import PROTOCOL, Protocol, board_folder, protocol_of, read_protocol
 from bench.comparison.request import BOARD, Request, make_request
@@ -206,10 +207,31 @@ def read_board(folder: Path, plan: Plan) -> Earlier:
                 f"further seeds and not {ours.further_seeds}: run `python -m bench board {folder.name}` to add them"
             )
         raise InputError(f"{folder} was run with another protocol, {theirs}: leave those options out")
+    own = own_runs(folder, theirs, request.problem)
+    _check_same(folder, own.evaluations, plan)
+    others = read_entries(folder, theirs, request.problem, own.evaluations)
+    return Earlier(
+        pd.concat([own.tuning, *others.tuning], ignore_index=True),
+        pd.concat([own.evaluations, *others.evaluations], ignore_index=True),
+        own.left_out | others.left_out,
+    )
+
+
+def own_runs(folder: Path, protocol: Protocol, problem: Problem) -> Earlier:
+    """Return the results of a board's own methods on a task, without the entries of others.
+
+    Args:
+        folder: of the task.
+        protocol: of the folder.
+        problem: what the methods are compared on.
+
+    Raises:
+        InputError: where a stage has no runs, or no method follows the protocol.
+    """
     for stage in (TUNING, TEST):
         if not part_files.parts_in(folder / stage):
             raise InputError(f"{folder} has no runs in {stage}: run `python -m bench board {folder.name}` first")
-    problem, tuning = request.problem, pd.concat(list(_looks(folder)), ignore_index=True)
+    tuning = pd.concat(list(_looks(folder)), ignore_index=True)
     tried, tested, left_out = [], [], {}
     for label, runs in part_files.read(folder / TEST).groupby("algorithm", sort=False):
         of_method = tuning[tuning["algorithm"] == label]
@@ -217,7 +239,7 @@ def read_board(folder: Path, plan: Plan) -> Earlier:
         what = what or no_numbers(of_method, problem.tuned_by)
         if not what:
             runs = runs.merge(choose(of_method, metric=problem.tuned_by, best=problem.best), on=KEYS)
-            what = fault(str(label), of_method, runs, theirs, problem)
+            what = fault(str(label), of_method, runs, protocol, problem)
         if what:
             left_out[str(label) if is_name(label) else shown(label)] = what
         else:
@@ -229,14 +251,7 @@ def read_board(folder: Path, plan: Plan) -> Earlier:
             f"{folder} has no method whose runs follow its protocol ({label}: {what}): run `python -m bench board "
             f"{folder.name}` again with --fresh"
         )
-    own = pd.concat(tested, ignore_index=True)
-    _check_same(folder, own, plan)
-    others = read_entries(folder, theirs, problem, own)
-    return Earlier(
-        pd.concat([*tried, *others.tuning], ignore_index=True),
-        pd.concat([own, *others.evaluations], ignore_index=True),
-        left_out | others.left_out,
-    )
+    return Earlier(pd.concat(tried, ignore_index=True), pd.concat(tested, ignore_index=True), left_out)
 
 
 def _looks(folder: Path) -> Iterator[pd.DataFrame]:
