@@ -10,6 +10,5 @@ def keep(monkeypatch, names: Iterable[str], papers: Iterable[Paper]) -> None:
     """Of all figures only those named, and these papers alone."""
     few = {paper.name: paper for paper in papers}
     monkeypatch.setattr("figures.FIGURES", {name: figures.FIGURES[name] for name in names})
-    report = (f"figures.pages.report.{name}" for name in ("collect", "evidence", "front", "page"))
-    for module in ("figures", "figures.claims", *report):
+    for module in ("figures", "figures.claims", "figures.pages.report.collect"):
         monkeypatch.setattr(f"{module}.PAPERS", few)

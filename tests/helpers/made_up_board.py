@@ -10,6 +10,8 @@ from made_up_parts import put
 from made_up_report import picture
 
 from bench.analysis.select import half_width
+from bench.comparison.problem import Problem
+from bench.comparison.problems import problem
 
 EPSILONS = (1.0, 4.0, math.inf)
 HARMLESS = "<script>alert('x')</script>"
@@ -18,7 +20,6 @@ USERS = {
     "Alone": {0.0: [0.50, 0.52, 0.51]},
     "Shared": {1.0: [0.40, 0.42, 0.43], 4.0: [0.60, 0.62, 0.61], math.inf: [0.7, 0.72, 0.71]},
     "New <b>": {1.0: [0.45, 0.44, 0.46], 4.0: [0.70, 0.69, 0.71], math.inf: [0.7, 0.71, 0.73]},
-    "Bare": {math.inf: [0.8, 0.8, 0.8]},
 }
 BASELINES = ("Alone", "Shared")
 FEW = {method: USERS[method] for method in BASELINES}
@@ -36,11 +37,10 @@ def whole(scores: dict) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def add_task(
-    results: Path, name: str, scores: dict, *, unit="user", relation="add-or-remove one", best="max", costs=False
-) -> Path:
-    """The folder of a task of the board."""
-    folder, metric = results / "board" / name, "test_accuracy" if best == "max" else "excess_risk"
+def add_task(results: Path, name: str, scores: dict, *, costs=False) -> Path:
+    """The folder of a task of the board, one of those that the suite has."""
+    on = problem(name)
+    folder, metric, best = results / "board" / name, on.metric, on.best
     sign, num_splits = (1.0 if best == "max" else -1.0), len(next(iter(next(iter(scores.values())).values())))
     finite = whole(scores).replace({"score": {np.inf: np.nan}})
     means = finite.groupby(["target_epsilon", "algorithm"])["score"]
@@ -58,40 +58,41 @@ def add_task(
         decided=gains.abs() > 0.02,
         settings_tried=16,
         reveals_nothing=[0.0 in scores[method] for method in rows["algorithm"]],
-        not_private=[list(scores[method]) == [math.inf] for method in rows["algorithm"]],
+        not_private=False,
         **{"metric": metric, "best": best, "delta": 1e-4, "better_from": 3.0, "task": name, "scale": "compare"},
         **{"source": "generated", "commit": "0123456789ab"},
-        privacy_unit_compared=unit,
-        neighbors_compared=relation,
+        privacy_unit_compared=on.privacy_unit,
+        neighbors_compared=on.neighbors,
     )
     if costs:
         rows = rows.assign(**COSTS, tuned_epsilon=rows["target_epsilon"] * 2)
     folder.mkdir(parents=True)
     rows.to_csv(folder / "comparison.csv", index=False, float_format="%.6g")
-    _write_runs(folder, name, scores, unit, relation, metric)
+    _write_runs(folder, scores, on)
     for stem in ("comparison", "budget"):
         picture(folder / f"{stem}.png")
     protocol = {"task": name, "epsilons": [1.0, 4.0], "seeds": num_splits, "settings": 16, "rounds": 60}
-    protocol |= {"delta": 1e-4, "neighbors": relation, "unit": unit}
+    protocol |= {"delta": 1e-4, "neighbors": on.neighbors, "unit": on.privacy_unit}
     (folder / "protocol.json").write_text(json.dumps(protocol))
     return folder
 
 
-def _write_runs(folder: Path, name: str, scores: dict, unit: str, relation: str, metric: str) -> None:
+def _write_runs(folder: Path, scores: dict, on: Problem) -> None:
     """The tested runs, with their starts, which count for nothing; and what was tried."""
     rows = [
         {
-            **{"point": f"{method}-{epsilon}", "sweep": f"{name}/test", "algorithm": method, "task": name},
+            **{"point": f"{method}-{epsilon}", "sweep": f"{on.name}/test", "algorithm": method, "task": on.name},
             **{"trial": trial, "seed": trial, "num_rounds": 60, "rounds": rounds, "target_epsilon": epsilon},
             **{
                 "setting": trial,
                 "reading": "paper",
-                "privacy_unit_compared": unit,
-                "neighbors_compared": relation,
+                "privacy_unit_compared": on.privacy_unit,
+                "neighbors_compared": on.neighbors,
                 "batch_size": 10,
             },
-            **{"clipping": "fixed", "step_size": (trial + 1) / 10, "clip_norm": 2.0, "privacy_unit": unit},
-            **{metric: score if rounds else 0.0, "epsilon": 0.999 * epsilon},
+            **{"clipping": "fixed", "step_size": (trial + 1) / 10, "clip_norm": 2.0, "privacy_unit": on.privacy_unit},
+            **{on.metric: score if rounds else 0.0, "epsilon": 0.999 * epsilon, "delta": 1e-4},
+            **{"source": "generated", "commit": "0123456789ab", "checksum": ""},
         }
         for method, by_epsilon in scores.items()
         for epsilon, of_splits in by_epsilon.items()
@@ -99,18 +100,17 @@ def _write_runs(folder: Path, name: str, scores: dict, unit: str, relation: str,
         for rounds in (0, 60)
     ]
     (folder / "test").mkdir()
-    runs = pd.DataFrame(rows).astype({"target_epsilon": float, metric: float})
+    runs = pd.DataFrame(rows).astype({"target_epsilon": float, on.metric: float})
     put(folder / "test", runs)
-    tried = runs.assign(clip_norm=runs["clip_norm"] * (1 + runs["trial"]))
+    tried = runs.assign(clip_norm=runs["clip_norm"] * (1 + runs["trial"]), **{on.tuned_by: runs[on.metric]})
     (folder / "tuning").mkdir()
     put(folder / "tuning", tried)
 
 
 def made_up_board(results: Path) -> Path:
     """Three tasks: two of users, in one of which costs are known, and one of points."""
-    add_task(results, "first", USERS, costs=True)
-    add_task(results, "second", {method: USERS[method] for method in ("Alone", "Shared", "New <b>")})
-    risks = {method: {e: [1 - s for s in of] for e, of in by.items()} for method, by in USERS.items()}
-    add_task(results, "graph", {f"{m} {HARMLESS}": by for m, by in risks.items()}, unit="point", best="min",
-             relation="replace one")  # fmt: skip
+    add_task(results, "digits", USERS, costs=True)
+    add_task(results, "shakespeare", USERS)
+    errors = {method: {e: [1 - s for s in of] for e, of in by.items()} for method, by in USERS.items()}
+    add_task(results, "movielens", {f"{m} {HARMLESS}": by for m, by in errors.items()})
     return results

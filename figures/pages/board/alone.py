@@ -1,13 +1,15 @@
 """What each method gains over learning alone, which releases nothing: the reference of the page's first table."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 
 from bench import ranking
 from bench.analysis import metric_limits
-from bench.analysis.measured import PANEL
+from bench.analysis.tables import digits_for
 
-PLACE = [*PANEL, "target_epsilon", "algorithm"]  # names a row of a task
+PLACE = ["target_epsilon", "algorithm"]  # names a row of a task
 COLUMNS = ["alone", "over_alone", "over_alone_low", "over_alone_high", "times_alone"]
 NAMES = {f"gain{end}": f"over_alone{end}" for end in ("", "_low", "_high")}  # of `bench.ranking.gains_over` -> here
 EDGES = (1.01, 1.1, 1.5, 3.0)  # of the steps of colour: how many times as large one error is as the other
@@ -20,7 +22,7 @@ def gains(rows: pd.DataFrame, runs: pd.DataFrame, metric: str) -> pd.DataFrame:
     common test examples.
 
     Args:
-        rows: of a task, one per unit of privacy, relation, epsilon and method, with the mean score as "score".
+        rows: of a task, one per epsilon and method, with the mean score as "score".
         runs: the tested runs at their end; target_epsilon is 0 for what reveals nothing.
         metric: the column of the score in the runs.
 
@@ -31,7 +33,7 @@ def gains(rows: pd.DataFrame, runs: pd.DataFrame, metric: str) -> pd.DataFrame:
         that reveals nothing, "" and NaN.
     """
     pieces = []
-    for _, here in rows.groupby([*PANEL, "target_epsilon"], sort=False):
+    for _, here in rows.groupby("target_epsilon", sort=False):
         silent = here[here["reveals_nothing"]].dropna(subset="rank").sort_values("rank")
         if silent.empty:
             pieces.append(here[PLACE].assign(**{COLUMNS[0]: "", **dict.fromkeys(COLUMNS[1:], np.nan)}))
@@ -64,3 +66,33 @@ def step(times: float) -> int:
     factor = max(times, 1 / times)
     steps = sum(factor >= edge for edge in EDGES)
     return steps if times < 1 else -steps
+
+
+def look(row: dict) -> str | None:
+    """Return the class of a row's cell: its step of colour, worse-4 to worse-1, even, better-1 to better-4."""
+    if row["algorithm"] == row["alone"]:
+        return "alone"
+    if not np.isfinite(row["score"]):
+        return f"worse-{len(EDGES)}"
+    if not np.isfinite(row["times_alone"]):
+        return None
+    number = step(row["times_alone"])
+    return f"better-{number}" if number > 0 else f"worse-{-number}" if number < 0 else "even"
+
+
+def gain(row: dict) -> str:
+    """Return a row's gain over learning alone with half of its interval, "+0.1 ±0.02"; empty where it is unknown."""
+    if row["algorithm"] == row["alone"] or not np.isfinite(row["over_alone"]):
+        return "learns alone" if row["algorithm"] == row["alone"] else ""
+    form, half = digits_for(row["metric"]), row["over_alone_high"] - row["over_alone"]
+    return f"{row['over_alone']:+{form}}" + (f" ±{half:{form}}" if np.isfinite(half) else "")
+
+
+def key() -> list[tuple[str, str]]:
+    """Return what the steps of colour mean, (words, class), from the worst to the best."""
+    larger = [f"{low:g}–{high:g}" for low, high in pairwise(EDGES)] + [f"over {EDGES[-1]:g}"]
+    shares = [f"{1 / edge:.2g}" for edge in EDGES]
+    smaller = [f"{low}–{high}" for high, low in pairwise(shares)] + [f"under {shares[-1]}"]
+    worse = [(words, f"worse-{number}") for number, words in enumerate(larger, start=1)]
+    better = [(words, f"better-{number}") for number, words in enumerate(smaller, start=1)]
+    return [*reversed(worse), ("about 1", "even"), *better]

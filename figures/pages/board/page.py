@@ -1,35 +1,34 @@
-"""The page of the board, as text."""
+"""The page of the board, as text, and the explanations that it shares with the tables in Markdown."""
 
 import math
-from html import escape
 from pathlib import Path
 
 import pandas as pd
 
 from bench.analysis import measured
-from bench.analysis.measured import PANEL
-from bench.ranking import EVERY
-from figures.pages.board import attacks, curves, tables
-from figures.pages.board.collect import TUNED, Board, BoardTask, Chosen, command, written
-from figures.pages.board.overview import overview
-from figures.pages.board.reading import FIRST_TABLE, protected, reading
-from figures.pages.report import html
-from figures.pages.report.document import document, navigation
-from figures.pages.report.html import Html, element
+from bench.analysis.measured import user_level_first
+from bench.analysis.significance import FEWEST_SPLITS, LEVEL
+from bench.ranking import DRAWS, EVERY
+from figures.pages.board import alone, attacks, curves, tables
+from figures.pages.board.collect import TUNED, Board, command, written
+from figures.pages.html import render
 
-TITLE = "The board: methods of private federated learning, compared"
-LOOKS = {
-    tables.OUTCOMES["better"]: "verdict holds",
-    tables.OUTCOMES["worse"]: "verdict fails",
-    tables.OUTCOMES["open"]: "soft",
-    tables.OUTCOMES["diverged"]: "soft",
+FIRST = 1.0  # the epsilon that is shown at first, where the board has it
+UNITS = {  # what neighbouring data sets differ in
+    "user": "everything that one user holds",
+    "record": "one record of one silo",
+    "example": "one example of one client",
+    "point": "one data point of one agent",
 }
-ALTS = {
-    "comparison": "the score against epsilon, a line for each method",
-    "convergence": "the score against the cost of the run so far, a line for each method",
-    "budget": "the held-out score against the number of settings tried, a line for each method",
+AGAINST = {
+    "user": "everybody who sees the shared models, but not against the server, which is trusted with the users' "
+    "messages and with who takes part in a round",
+    "record": "the server and the other silos",
+    "example": "the server",
+    "point": "all other agents together",
 }
-Ranks = dict[tuple[str, str], pd.DataFrame]  # of figures.pages.board.collect.Board.mean_ranks, by unit and relation
+Panel = tuple[str, str]  # unit of privacy and neighbouring relation
+Ranks = dict[Panel, pd.DataFrame]  # of figures.pages.board.collect.Board.mean_ranks
 
 
 def page(board: Board, ranks: Ranks, results: Path, csv: str) -> str:
@@ -41,229 +40,114 @@ def page(board: Board, ranks: Ranks, results: Path, csv: str) -> str:
         results: the folder of results, for commands.
         csv: all rows, to be saved from the page.
     """
-    sections = [
-        overview(board, ranks),
-        _about(board),
-        _filters(board),
-        *(_panel(board, panel, ranks[panel]) for panel in board.panels),
-        _tasks(board, results),
-        _how(board, results),
-        _rows(board, results, csv),
-    ]
-    own = "figures.pages.board"
-    styles, programs = [(own, "board.css")], [(own, "board.js")]
-    return document(TITLE, "", sections, styles=styles, programs=programs)
-
-
-def _about(board: Board) -> str:
-    """Return how the methods were compared, and links to what follows."""
-    rows = board.rows()
-    terms = {
-        "Tasks": escape(", ".join(task.name for task in board.tasks)),
-        "Methods": str(rows["algorithm"].nunique()),
-        "ε": escape(", ".join(f"{value:g}" for value in _epsilons(board) if math.isfinite(value))),
-        "Code": escape(f"commit {', '.join(sorted(set(rows['commit'].astype(str))))}"),
-        "Left out": element("ul", *(element("li", html.prose(line)) for line in board.left_out))
-        if board.left_out
-        else "",
-    }
-    links = [(_id(panel), tables.panel_words(panel)) for panel in board.panels]
-    links += [("tasks", "Tasks"), ("how", "How to read it"), ("rows", "All rows")]
-    words = element(
-        "p",
-        "Every method was tuned and tested in the same way: under the same privacy statement, with the same number of "
-        "settings tried on held-out data, on the same splits. Ranks are among methods that protect the same unit under "
-        "the same neighbouring relation; different units are never ranked together. Each score links to the chosen "
-        "settings and the command that produced it.",
+    rows, of_name = board.rows(), {task.name: task for task in board.tasks}
+    epsilons = sorted(rows["target_epsilon"].unique())
+    finite = [value for value in epsilons if math.isfinite(value)]
+    ids = {panel: "unit-" + "-".join(panel).replace(" ", "-") for panel in board.panels}
+    numbers = {"better_from": "better from", "settings_tried": "settings tried", **tables.COSTS}
+    numbers = {name: heading for name, heading in numbers.items() if name in rows}
+    heads = ["task", "ε", "method", "settings", "score", "rank", "gain over the best baseline", "against it"]
+    heads += [*numbers.values(), *(["ε with tuning counted"] if TUNED in rows else [])]
+    return render(
+        "board.html",
+        board=board,
+        overview=[_first_table(board, ranks, value) for value in epsilons],
+        first=FIRST if FIRST in epsilons else (finite or epsilons)[len(finite or epsilons) // 2],
+        methods={name: name for name in sorted(rows["algorithm"].unique())},
+        finite=[f"{value:g}" for value in finite],
+        commits=sorted(set(rows["commit"].astype(str))),
+        ids=ids,
+        units={ids[panel]: tables.panel_words(panel) for panel in board.panels},
+        epsilons={f"{value:g}": tables.epsilon_words(value) for value in epsilons},
+        panels=[_panel(board, panel, ranks[panel], ids[panel]) for panel in board.panels],
+        protocols=pd.DataFrame([tables.protocol_of(task) for task in board.tasks]),
+        commands=lambda task: {
+            "Made by": f"`{command(f'board {task}', results)}`",
+            "NAME beside it": f"`{command(f'compare NAME --task {task} --against board', results)}`",
+        },
+        reading=reading(board, results),
+        heads=[*heads, *attacks.headings(rows), "protected"],
+        rows=[row | {"task_of": of_name[row["name"]]} for row in rows.to_dict("records")],
+        numbers=numbers,
+        csv=csv,
+        **{"EVERY": EVERY, "TUNED": TUNED},
+        **{"alone": alone, "attacks": attacks, "measured": measured, "tables": tables, "written": written},
     )
-    return element("section", words, html.facts(terms), navigation(links), id="about")
 
 
-def _epsilons(board: Board) -> list[float]:
-    return sorted(board.rows()["target_epsilon"].unique())
+def _first_table(board: Board, ranks: Ranks, epsilon: float) -> dict:
+    """Return the table of one epsilon: methods that learn alone first, then those of each unit of privacy by mean
+    rank; a row for each task, or None."""
+    panels = sorted(board.panels, key=user_level_first)
+    tasks = [task for panel in panels for task in board.tasks if task.panel == panel]
+    at = {
+        (task.name, row["algorithm"]): row | {"name": task.name}
+        for task in tasks
+        for row in task.rows.merge(task.alone, on=alone.PLACE, validate="1:1").to_dict("records")
+        if row["target_epsilon"] == epsilon
+    }
+    tasks = [task for task in tasks if any(name == task.name for name, _ in at)]
+    listed = pd.concat([ranks[panel] for panel in panels])
+    order = listed.loc[listed["target_epsilon"] == epsilon, "algorithm"]
+    silent = {name for (_, name), row in at.items() if row["reveals_nothing"]}
+    directions = {"max": "higher", "min": "lower"}
+    return {
+        "epsilon": epsilon,
+        "heads": [f"{t.name}\n{t.metric},\n{directions[t.rows['best'].iloc[0]]} is better" for t in tasks],
+        "groups": [
+            (tables.panel_words(panel), count) for panel in panels if (count := sum(t.panel == panel for t in tasks))
+        ],
+        "lines": [
+            (name, [at.get((task.name, name)) for task in tasks])
+            for name in sorted(dict.fromkeys(order), key=lambda name: name not in silent)
+        ],
+    }
 
 
-def _id(panel: tuple[str, str]) -> str:
-    return "unit-" + "-".join(panel).replace(" ", "-")
-
-
-def _filters(board: Board) -> str:
-    rows = board.rows()
-    epsilons = {f"{value:g}": tables.epsilon_words(value) for value in _epsilons(board)}
-    lists = [
-        html.select("Unit", "unit", {_id(panel): tables.panel_words(panel) for panel in board.panels}),
-        html.select("ε", "epsilon", epsilons, every=tables.epsilon_words(EVERY)),
-        html.select("Method", "method", {name: name for name in sorted(rows["algorithm"].unique())}),
-        html.select("Against the best baseline", "outcome", tables.OUTCOMES),
-    ]
-    left = element("span", id="rows-left", role="status")
-    return element("div", *lists, left, class_="filters held")
-
-
-# ---- A unit of privacy ----
-
-
-def _panel(board: Board, panel: tuple[str, str], ranks: pd.DataFrame) -> str:
+def _panel(board: Board, panel: Panel, ranks: pd.DataFrame, name: str) -> dict:
+    """Return what is shown of a unit of privacy: words, a table for each epsilon, a picture, and its ranks as CSV."""
     rows, words = board.rows(panel), tables.panel_words(panel)
     outcomes: dict[tuple[float, str], set[str]] = {}
     for row in rows.to_dict("records"):
         for epsilon in (row["target_epsilon"], *([EVERY] if math.isfinite(row["target_epsilon"]) else [])):
             outcomes.setdefault((epsilon, row["algorithm"]), set()).add(tables.outcome(row))
-    parts = []
+    shown = []
     for epsilon in sorted(ranks["target_epsilon"].unique()):
-        cells = tables.methods_by_task(rows, ranks, epsilon, _cell, html.sorted_by)
-        methods = ranks.loc[ranks["target_epsilon"] == epsilon, "algorithm"]
-        attributes = [
-            {"data-method": method, "data-outcome": " ".join(sorted(outcomes[epsilon, method]))} for method in methods
-        ]
-        about = "mean rank over ε at each task" if epsilon == EVERY else "score [95 % interval], rank and gain"
-        caption = f"{words}, {tables.epsilon_words(epsilon)}: {about}; the best mean rank first"
-        value = "" if epsilon == EVERY else f"{epsilon:g}"
-        parts.append(element("div", html.table(cells, caption, rows=attributes, class_="ranks"), data_at=value))
-    counted = f"Mean rank over tasks against epsilon. {words}. The numbers are in the tables above."
-    return element(
-        "section",
-        f"<h2>{escape(words)}</h2>",
-        element("p", escape(protected(panel, board)), class_="soft"),
-        *parts,
-        element("p", "Nothing was run for this unit at this ε.", class_="soft nothing", hidden=True),
-        element(
-            "p",
-            "Mean rank against ε. Bars are 95 % intervals by the bootstrap over splits. An end without a cap is the "
-            "first or the last rank, beyond which there is none, so that such an interval is one-sided. Where a bar is "
-            "on one side of its mark, hardly any draw gave a rank on the other.",
-            class_="soft",
-        ),
-        html.zoom(curves.picture(ranks, words), counted, f"Enlarge: {words}"),
-        element("p", html.download(ranks.to_csv(index=False, float_format="%.6g"), f"ranks_{_id(panel)}.csv")),
-        id=_id(panel),
-        data_unit=_id(panel),
-    )
-
-
-def _cell(row: dict) -> Html:
-    """Return a score that links to its row, with rank and gain."""
-    mean, _, interval = tables.score(row).partition(" ")
-    gain = tables.gain(row)
-    words = f"gain {gain}" if gain[:1] in ("+", "-") else gain
-    small = "\n".join(filter(None, (interval, f"rank {tables.rank(row)}", words)))
-    text = element("a", escape(mean), href=tables.link(row)) + element("small", f"\n{escape(small)}", class_="soft")
-    return html.sorted_by(row["score"], text)
-
-
-# ---- All rows ----
-
-
-def _rows(board: Board, results: Path, csv: str) -> str:
-    tasks, records = {task.name: task for task in board.tasks}, board.rows().to_dict("records")
-    listed = [_row(row, tasks[row["name"]], results) for row in records]
-    attributes = [
-        {
-            "data-unit": _id((row[PANEL[0]], row[PANEL[1]])),
-            "data-epsilon": f"{row['target_epsilon']:g}",
-            "data-method": row["algorithm"],
-            "data-outcome": tables.outcome(row),
-        }
-        for row in records
-    ]
-    caption = "All rows: one for each task, unit of privacy, ε and method"
-    whole = html.table(pd.DataFrame(listed, dtype=object), caption, rows=attributes, classes=LOOKS, id="rows-table")
-    return element("section", "<h2>All rows</h2>", whole, element("p", html.download(csv, "board.csv")), id="rows")
-
-
-def _row(row: dict, task: BoardTask, results: Path) -> dict:
-    """Return the cells of a row."""
-    epsilon = row["target_epsilon"]
-    cells = {
-        "task": element("a", escape(task.name), href=f"#task-{task.name}"),
-        "ε": html.sorted_by(epsilon, "no noise" if math.isinf(epsilon) else f"{epsilon:g}"),
-        "method": tables.title(row),
-        "settings": _settings(row, task.chosen[row["algorithm"]], results),
-        "score": html.sorted_by(row["score"], escape(tables.score(row))),
-        "rank": html.sorted_by(row["rank"], tables.rank(row)),
-        "gain over the best baseline": html.sorted_by(row["gain"], escape(tables.gain(row))),
-        "against it": tables.OUTCOMES[tables.outcome(row)],
-        "better from": row.get("better_from", math.nan),
-        "settings tried": row.get("settings_tried", math.nan),
-    }
-    cells |= {heading: row[name] for name, heading in tables.COSTS.items() if name in row}
-    if TUNED in row:
-        whole = row[TUNED]
-        cells["ε with tuning counted"] = html.sorted_by(whole, "no noise") if math.isinf(whole) else whole
-    for heading, (number, text) in attacks.cells(row).items():
-        cells[heading] = html.sorted_by(number, escape(text))
-    return cells | {"protected": f"one {row[PANEL[0]]}, {row[PANEL[1]]}"}
-
-
-def _settings(row: dict, chosen: Chosen, results: Path) -> Html:
-    """Return the settings of each split and the commands of a row, folded."""
-    here = tables.chosen_at(chosen, row).set_index("trial")
-    splits = "".join(element("th", escape(str(trial)), scope="col") for trial in here.index)
-    lines = [
-        element(
-            "tr",
-            element("th", escape(name), scope="row"),
-            *(element("td", escape(written(value))) for value in here[name]),
-        )
-        for name in here.columns
-    ]
-    head = element("tr", element("th", "split", scope="col"), splits)
-    chosen_table = element("table", head, *lines, class_="settings") if lines else "Nothing was tuned."
-    fixed = element("p", f"The same in all runs: {escape(chosen.fixed)}.") if chosen.fixed else ""
-    commands = html.facts(_commands(row["name"], results))
-    return html.folded("settings, commands", chosen_table, fixed, commands, id=tables.place(row))
-
-
-def _commands(task: str, results: Path) -> dict[str, str]:
+        tasks, listed = tables.methods_by_task(rows, ranks, epsilon)
+        lines = [(rank, outcomes[epsilon, rank["algorithm"]], cells) for rank, cells in listed]
+        shown.append({"epsilon": epsilon, "tasks": tasks, "lines": lines})
     return {
-        "Made by": f"<code>{escape(command(f'board {task}', results))}</code>",
-        "NAME beside it": f"<code>{escape(command(f'compare NAME --task {task} --against board', results))}</code>",
+        "id": name,
+        "words": words,
+        "protected": protected(panel, board),
+        "tables": shown,
+        "picture": curves.picture(ranks, words),
+        "csv": ranks.to_csv(index=False, float_format="%.6g"),
     }
 
 
-# ---- Tasks ----
+def protected(panel: Panel, board: Board) -> str:
+    """Return what the tables of a unit of privacy protect against whom, and at which delta on each task, in a
+    sentence."""
+    unit, _ = panel
+    deltas = ", ".join(f"{task.protocol.delta:.2g} on {task.name}" for task in board.tasks if panel == task.panel)
+    return f"Protected: {UNITS[unit]}, against {AGAINST[unit]}. δ is {deltas}."
 
 
-def _tasks(board: Board, results: Path) -> str:
-    protocols = pd.DataFrame([tables.protocol_of(task) for task in board.tasks])
-    return element(
-        "section",
-        "<h2>Tasks</h2>",
-        html.table(protocols, "The protocol of each task", id="protocols"),
-        *(_task(task, results) for task in board.tasks),
-        id="tasks",
+def reading(board: Board, results: Path) -> dict[str, str]:
+    """Explanations for the reader by term, with names of the program between backticks."""
+    rows = board.rows()
+    attacked = attacks.headings(rows)
+    canaries = rows[[f"attack_{name}" for name in attacks.ESTIMATED]].notna().any(axis=None) if attacked else False
+    text = render(
+        "reading.txt",
+        units=[UNITS[unit] for unit in dict.fromkeys(unit for unit, _ in board.panels)],
+        costs=[words for name, words in tables.COSTS.items() if name in rows],
+        tuned=TUNED in rows,
+        runs=attacks.several(rows["attack_runs"]) if attacked else "",
+        canaries=attacks.several(rows["attack_canaries"]) if canaries else "",
+        command=command("compare NAME --task TASK --against board", results),
+        **{"DRAWS": DRAWS, "LEVEL": LEVEL, "FEWEST_SPLITS": FEWEST_SPLITS},
     )
-
-
-def _task(task: BoardTask, results: Path) -> str:
-    facts = {name: escape(words) for name, words in tables.protocol_of(task).items() if name != "task"}
-    names = [*(name for name in ALTS if name in task.pictures), *sorted(set(task.pictures) - set(ALTS))]
-    pictures = [
-        html.zoom(task.pictures[name], f"{task.name}: {ALTS.get(name, name)}.", f"Enlarge {task.name}, {name}")
-        for name in names
-    ]
-    others = [
-        html.folded(
-            f"measured beside it: {name}",
-            html.table(measured.printed(task.table, name), measured.heading(task.table, name)),
-            class_="beside",
-        )
-        for name in measured.names(task.table)
-    ]
-    return element(
-        "article",
-        f"<h3>{escape(str(task.rows.iloc[0].get('title', task.name)))}</h3>",
-        *pictures,
-        *others,
-        html.facts(facts | _commands(task.name, results)),
-        id=f"task-{task.name}",
-    )
-
-
-# ---- How to read it ----
-
-
-def _how(board: Board, results: Path) -> str:
-    explained = {"The first table": FIRST_TABLE, **reading(board, results)}
-    terms = {term: html.prose(words) for term, words in explained.items()}
-    return element("section", "<h2>How to read it</h2>", html.facts(terms), id="how")
+    terms = (paragraph.strip().partition("\n") for paragraph in text.strip().split("\n\n"))
+    return {term: " ".join(words.split()) for term, _, words in terms}

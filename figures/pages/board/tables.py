@@ -1,7 +1,7 @@
 """The cells of the board's tables, for the page, Markdown, LaTeX and CSV."""
 
 import math
-from collections.abc import Callable
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -34,11 +34,6 @@ def epsilon_words(epsilon: float) -> str:
 def panel_words(panel: tuple[str, str]) -> str:
     """Return a statement of privacy: "One user, add-or-remove one"."""
     return f"One {panel[0]}, {panel[1]}"
-
-
-def title(row: dict) -> str:
-    """Return a method as a reader sees it."""
-    return f"{row['algorithm']} (not private)" if row["not_private"] else row["algorithm"]
 
 
 def outcome(row: dict) -> str:
@@ -98,61 +93,59 @@ def task_ranks(rows: pd.DataFrame) -> dict[tuple[str, str], float]:
     return {(row["name"], row["algorithm"]): row["rank"] for row in means.reset_index().to_dict("records")}
 
 
-def methods_by_task(
-    rows: pd.DataFrame,
-    ranks: pd.DataFrame,
-    epsilon: float,
-    cell: Callable[[dict], str],
-    number: Callable[[float, str], str] = lambda _, text: text,
-) -> pd.DataFrame:
-    """Return the table of one unit of privacy at one epsilon: methods, the best mean rank first, by task.
+def methods_by_task(rows: pd.DataFrame, ranks: pd.DataFrame, epsilon: float) -> tuple[list[str], list]:
+    """Return the table of one unit of privacy at one epsilon.
 
     Args:
         rows: of `Board.rows`, of that unit.
         ranks: of `Board.mean_ranks`, of that unit.
         epsilon: the epsilon; `EVERY` for the mean over the private ones.
-        cell: writes a row.
-        number: writes a number, given the number and its text.
 
     Returns:
-        method, mean rank, and a column for each task, "" where the method did not take part.
+        The tasks; and for each method, the best mean rank first, its row of `ranks`, and for each task its row there,
+        its mean rank for `EVERY`, or None where it did not take part.
     """
-    at = {(row["name"], row["algorithm"]): row for row in rows[rows["target_epsilon"] == epsilon].to_dict("records")}
-    over, titles = task_ranks(rows), {row["algorithm"]: title(row) for row in rows.to_dict("records")}
-    names = list(dict.fromkeys(rows["name"])) if epsilon == EVERY else list(dict.fromkeys(name for name, _ in at))
-    written = []
-    for row in ranks[ranks["target_epsilon"] == epsilon].to_dict("records"):
-        method = row["algorithm"]
-        cells = {"method": titles[method], "mean rank": number(row["mean_rank"], mean_rank(row))}
-        for name in names:
-            if epsilon == EVERY:
-                value = over.get((name, method))
-                cells[name] = "" if value is None else number(value, f"{value:.2f}")
-            else:
-                cells[name] = cell(at[name, method]) if (name, method) in at else ""
-        written.append(cells)
-    return pd.DataFrame(written, dtype=object)  # keeps the type of text that is HTML
+    at: dict[tuple[str, str], Any] = {
+        (row["name"], row["algorithm"]): row for row in rows[rows["target_epsilon"] == epsilon].to_dict("records")
+    }
+    at = task_ranks(rows) if epsilon == EVERY else at
+    names = [name for name in dict.fromkeys(rows["name"]) if any(name == there for there, _ in at)]
+    listed = ranks[ranks["target_epsilon"] == epsilon].to_dict("records")
+    return names, [(row, [at.get((name, row["algorithm"])) for name in names]) for row in listed]
 
 
-def plain(row: dict) -> str:
-    """Return a row in one line: score with interval, and rank in brackets."""
-    return f"{score(row)} ({rank(row)})"
+def plain(rows: pd.DataFrame, ranks: pd.DataFrame, epsilon: float) -> pd.DataFrame:
+    """Return the same as a printed table, each cell a score with its interval and its rank in brackets."""
+    names, listed = methods_by_task(rows, ranks, epsilon)
+    return pd.DataFrame(
+        [
+            {"method": row["algorithm"], "mean rank": mean_rank(row)}
+            | {name: _plain(cell) for name, cell in zip(names, cells, strict=True)}
+            for row, cells in listed
+        ]
+    )
+
+
+def _plain(cell: Any) -> str:
+    if cell is None:
+        return ""
+    return f"{score(cell)} ({rank(cell)})" if isinstance(cell, dict) else f"{cell:.2f}"
 
 
 def protocol_of(task: BoardTask) -> dict[str, str]:
     """Return the protocol that a task was run by, in words."""
     stated, first = task.protocol, task.rows.iloc[0]
-    direction = "larger" if task.sign > 0 else "smaller"
+    direction = "larger" if first["best"] == "max" else "smaller"
     return {
         "task": task.name,
         "score": f"{task.metric}, {direction} is better",
         "measured on": measured.words(task.table, task.metric) or "not stated",
-        "protected": f"one {stated['unit']}, {stated['neighbors']}",
-        "δ": f"{stated['delta']:.2g}",
-        "ε": ", ".join(f"{value:g}" for value in stated["epsilons"]),
-        "splits": str(stated["seeds"]),
-        "settings tried": str(stated["settings"]),
-        "rounds": str(stated["rounds"]),
+        "protected": f"one {stated.unit}, {stated.neighbors}",
+        "δ": f"{stated.delta:.2g}",
+        "ε": ", ".join(f"{value:g}" for value in stated.epsilons),
+        "splits": str(stated.seeds),
+        "settings tried": str(stated.settings),
+        "rounds": str(stated.rounds),
         "data": str(first["source"]),
         "code": f"commit {first['commit']}",
     }
@@ -160,26 +153,25 @@ def protocol_of(task: BoardTask) -> dict[str, str]:
 
 def all_rows(board: Board) -> pd.DataFrame:
     """Return every row of the board as numbers, with the protocol and the settings that were chosen."""
-    protocols = {task.name: task.protocol for task in board.tasks}
-    methods = {(task.name, method): chosen for task in board.tasks for method, chosen in task.chosen.items()}
-    rows = board.rows()
+    rows, tasks = board.rows(), {task.name: task for task in board.tasks}
+    protocols = [tasks[name].protocol for name in rows["name"]]
     facts = {
         "outcome": [outcome(row) for row in rows.to_dict("records")],
-        "protocol_settings": [protocols[name]["settings"] for name in rows["name"]],
-        "protocol_rounds": [protocols[name]["rounds"] for name in rows["name"]],
-        "chosen": [chosen_words(methods[row["name"], row["algorithm"]], row) for row in rows.to_dict("records")],
+        "protocol_settings": [protocol.settings for protocol in protocols],
+        "protocol_rounds": [protocol.rounds for protocol in protocols],
+        "chosen": [chosen_words(tasks[row["name"]], row) for row in rows.to_dict("records")],
     }
     whole = rows.drop(columns="task", errors="ignore").rename(columns={"name": "task"}).assign(**facts)
     return whole[["task", *whole.columns.drop("task")]]
 
 
-def chosen_at(chosen, row: dict) -> pd.DataFrame:
+def chosen_at(task: BoardTask, row: dict) -> pd.DataFrame:
     """Return the chosen settings of a row: one row per split, "trial" and a column for each argument."""
-    epsilon = 0.0 if row["reveals_nothing"] else row["target_epsilon"]
-    return chosen.tuned[chosen.tuned["target_epsilon"] == epsilon].drop(columns="target_epsilon")
+    tuned, epsilon = task.chosen[row["algorithm"]].tuned, 0.0 if row["reveals_nothing"] else row["target_epsilon"]
+    return tuned[tuned["target_epsilon"] == epsilon].drop(columns="target_epsilon")
 
 
-def chosen_words(chosen, row: dict) -> str:
+def chosen_words(task: BoardTask, row: dict) -> str:
     """Return the chosen settings of a row, "step_size = 0.1, 0.2": a value for each split."""
-    here = chosen_at(chosen, row)
+    here = chosen_at(task, row)
     return "; ".join(f"{name} = {', '.join(map(str, here[name]))}" for name in here.columns.drop("trial"))

@@ -10,8 +10,7 @@ from bench.errors import InputError, cannot_write
 from bench.files import written_whole
 from figures.pages.board import tables
 from figures.pages.board.collect import BOARD, Board, collect, command
-from figures.pages.board.page import Ranks, page
-from figures.pages.board.reading import protected, reading
+from figures.pages.board.page import Ranks, page, protected, reading
 
 TABLES = f"{BOARD}.csv", f"{BOARD}.md", f"{BOARD}.tex", "scores.csv"
 
@@ -56,7 +55,7 @@ def _printed(board: Board, ranks: Ranks) -> list[tuple[tuple[str, str], str, pd.
         (
             panel,
             f"{tables.panel_words(panel)}, {tables.epsilon_words(epsilon)}",
-            tables.methods_by_task(board.rows(panel), of_panel, epsilon, tables.plain),
+            tables.plain(board.rows(panel), of_panel, epsilon),
         )
         for panel, of_panel in ranks.items()
         for epsilon in sorted(of_panel["target_epsilon"].unique())

@@ -11,28 +11,49 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+from PIL import Image
 
 from bench.analysis import tables
-from bench.analysis.measured import PANEL
+from bench.analysis.measured import PANEL, user_level_first
 from bench.analysis.saving import save_picture
 from bench.errors import InputError, in_one_line
 from bench.files import AS_TEXT
 from bench.store import KEPT, kind_of
 from figures import PAPERS
-from figures.claims import findings, recall
+from figures.claims import findings, recall, tallies
 from figures.pages.report.facts import COLUMNS, RUN, Facts, facts_of
-from figures.pages.report.pictures import is_whole
 from figures.shared.drawn import digest, recorded
 from figures.shared.figure import Figure
+from figures.shared.paper import Paper
 from figures.shared.runs import UNREAD, command, first_with, folders_of, nothing_in, read, together
-from figures.shared.verdicts import NOT_RUN
+from figures.shared.verdicts import (
+    CARRIES_OVER,
+    CONTRADICTED,
+    DOES_NOT_CARRY_OVER,
+    ERROR,
+    FAILS,
+    HOLDS,
+    NO_SETTINGS,
+    NOT_RUN,
+    OURS,
+    UNDECIDED,
+)
 
+LOOKS = {  # verdict -> the class of its cell
+    **dict.fromkeys((HOLDS, CARRIES_OVER), "verdict holds"),
+    **dict.fromkeys((CONTRADICTED, DOES_NOT_CARRY_OVER, FAILS), "verdict fails"),
+    **dict.fromkeys((UNDECIDED, NO_SETTINGS), "verdict open"),
+    NOT_RUN: "verdict missing",
+    ERROR: "verdict error",
+}
 SIDE_BY_SIDE = [  # columns of a table with published numbers that are shown line by line
     *("dataset", "target_epsilon", "num_epochs", "num_clients", "algorithm", "series", "variant"),
     *("test_accuracy", "test_rmse", "low", "high", "published", "difference", "repetitions"),
 ]
 ENDINGS = ("csv", "md", "tex")  # of files beside a picture, in the order in which they are linked
+RANKED = 6  # methods of a unit of privacy on the first screen; the page of the board has all
 
 
 @dataclass(frozen=True)
@@ -64,8 +85,7 @@ class Drawn:
 class Exhibit:
     """A figure or table on the page.
 
-    name: in FIGURES.
-    title, caption, alt: of the figure.
+    name, figure: in FIGURES.
     main: from the runs that are shown first; None where there are none.
     here: from those that were run here; None where there are none.
     missing: why there is neither; empty where there is one.
@@ -73,9 +93,7 @@ class Exhibit:
     """
 
     name: str
-    title: str
-    caption: str
-    alt: str
+    figure: Figure
     main: Drawn | None = None
     here: Drawn | None = None
     missing: str = ""
@@ -90,18 +108,47 @@ class Failure(str):
 class Section:
     """A paper: its figures in its order, its verdicts, and what was run of it here.
 
+    paper: what the suite knows about it.
     verdicts: as of `figures.claims.judged`, with "here", the verdict of the runs of here, empty where they decide
         nothing.
     deviations: of our curves from the published ones, where known.
     of_main, of_here: the facts of all of its runs; None where there are none.
     """
 
-    name: str
+    paper: Paper
     exhibits: list[Exhibit]
     verdicts: pd.DataFrame
     deviations: pd.DataFrame
     of_main: Facts | None
     of_here: Facts | None
+
+    @property
+    def name(self) -> str:
+        return self.paper.name
+
+    @property
+    def num_here(self) -> int:
+        """The number of figures from the runs of here."""
+        return sum(exhibit.here is not None for exhibit in self.exhibits)
+
+    @property
+    def bar(self) -> dict[str, int]:
+        """The number of the paper's own claims that were decided, or are open, by the class of their verdict."""
+        looks = self.verdicts.loc[self.verdicts["whose"] != OURS, "verdict"].map(LOOKS).str.removeprefix("verdict ")
+        numbers = looks.value_counts()
+        return {look: int(numbers[look]) for look in ("holds", "fails", "open") if look in numbers}
+
+    @property
+    def tally(self) -> str:
+        """What became of its claims and of our further ones, in words."""
+        return "; ".join(f"{name}: {text}" for name, text in tallies(self.verdicts).items() if text)
+
+    @property
+    def agreement(self) -> str:
+        """How many verdicts of the runs of here are those that are shown first, in words."""
+        both = self.verdicts[~self.verdicts["here"].isin(["", NOT_RUN, ERROR])]
+        same = int((both["here"] == both["verdict"]).sum())
+        return f"{same} of {len(both)} as committed" if len(both) else "none decided"
 
 
 @dataclass(frozen=True)
@@ -121,6 +168,23 @@ class Ranked:
     rows: pd.DataFrame
     csv: bytes
     page: bytes | None
+
+    @property
+    def units(self) -> list[tuple[str, pd.DataFrame]]:
+        """For each unit of privacy its caption, and the mean rank of its best methods by task."""
+        private = self.rows[np.isfinite(self.rows["target_epsilon"])]
+        panels = sorted(private.groupby(PANEL), key=lambda panel: user_level_first(panel[0]))
+        return [_unit(f"One {unit}, {relation}", rows) for (unit, relation), rows in panels]
+
+
+def _unit(caption: str, rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    ran = rows.groupby(["task", "target_epsilon"])["rank"].transform("count")
+    ranks = rows.assign(rank=rows["rank"].fillna(ran + 1)).groupby(["algorithm", "task"])["rank"].mean().unstack()
+    order = pd.DataFrame({"mean": ranks.mean(axis=1), "tasks": -ranks.notna().sum(axis=1)})
+    ranks = ranks.loc[order.sort_values(["mean", "tasks"]).index]  # of the tasks that each was run on
+    ranks.columns = [str(name).replace("_", " ") for name in ranks]
+    cells = ranks.map(lambda value: "" if pd.isna(value) else f"{value:.1f}").reset_index(names="method")
+    return caption + (f", {RANKED} of {len(cells)} methods" if len(cells) > RANKED else ""), cells.head(RANKED)
 
 
 @dataclass(frozen=True)
@@ -142,6 +206,16 @@ class Report:
     def claims(self) -> pd.DataFrame:
         """The verdicts of all papers."""
         return pd.concat([paper.verdicts for paper in self.papers], ignore_index=True)
+
+    @property
+    def outcomes(self) -> dict[str, str]:
+        """The verdicts that there are, as choices of a list."""
+        return {outcome: outcome for outcome in LOOKS if (self.claims["verdict"] == outcome).any()}
+
+    @property
+    def decided_here(self) -> bool:
+        """Whether the runs of here decide any claim."""
+        return bool((~self.claims["here"].isin(["", NOT_RUN])).any())
 
     @property
     def failures(self) -> list[str]:
@@ -245,7 +319,7 @@ def _section(name: str, main: Place, here: Place | None) -> Section:
     marked = verdicts.assign(here="" if beside is None else list(beside["verdict"]))
     exhibits = [_exhibit(*item, main, here) for item in paper.figures.items()]
     of_here = here.facts(*sweeps) if here else None
-    return Section(name, exhibits, marked, deviations, main.facts(*sweeps), of_here)
+    return Section(paper, exhibits, marked, deviations, main.facts(*sweeps), of_here)
 
 
 def _decides(folder: Path | None) -> bool:
@@ -274,9 +348,7 @@ def _exhibit(name: str, figure: Figure, main: Place, here: Place | None) -> Exhi
     missing = first if isinstance(first, str) and not isinstance(second, Drawn) else ""
     return Exhibit(
         name,
-        figure.title,
-        figure.caption,
-        figure.alt,
+        figure,
         main=first if isinstance(first, Drawn) else None,
         here=second if isinstance(second, Drawn) else None,
         missing=missing,
@@ -315,10 +387,20 @@ def _draws(name: str, folder: Path) -> str:
     return f"python -m figures {name}{''.join(written)}"
 
 
+def _is_whole(path: Path) -> bool:
+    """Return whether a file is a picture that can be read to its end."""
+    try:
+        with Image.open(path) as picture:
+            picture.load()
+    except Exception:  # damaged files raise exceptions of several types
+        return False
+    return True
+
+
 def _current(path: Path, folder: Path, figure: Figure) -> bool:
     """Return whether the picture and its numbers exist and were drawn from these runs."""
     complete = path.is_file() and path.with_suffix(".csv").is_file()
-    return complete and is_whole(path) and recorded(path.parent).get(path.stem) == digest(folder, figure)
+    return complete and _is_whole(path) and recorded(path.parent).get(path.stem) == digest(folder, figure)
 
 
 def _drawn_now(name: str, figure: Figure, table: pd.DataFrame) -> dict:
@@ -345,12 +427,9 @@ def ranked(results: Path) -> Ranked | None:
     if not path.is_file():
         return None
     try:
-        rows = pd.read_csv(path, dtype=AS_TEXT)
-        missing = {"task", "algorithm", "target_epsilon", "rank", "metric", *PANEL} - set(rows)
-        if missing:
-            raise ValueError(f"no column {min(missing)!r}")
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({error}): run `python -m figures board` again") from None
+        rows = pd.read_csv(path)[["task", "algorithm", "target_epsilon", "rank", *PANEL]]
+    except (OSError, ValueError, LookupError) as error:
+        raise InputError(f"{path} cannot be read ({in_one_line(error)}): run `python -m figures board` again") from None
     page = path.with_name("index.html")
     return Ranked(rows, path.read_bytes(), page.read_bytes() if page.is_file() else None)
 
@@ -365,7 +444,7 @@ def compared(folder: Path) -> list[Compared]:
         except (OSError, ValueError) as error:
             raise InputError(f"{path.parent} cannot be read ({error}): make the comparison again") from None
         picture = path.with_suffix(".png")
-        if picture.is_file() and not is_whole(picture):
+        if picture.is_file() and not _is_whole(picture):
             raise InputError(f"{picture} is damaged: make the comparison again")
         image = picture.read_bytes() if picture.is_file() else None
         comparisons.append(Compared(path.parent.name, table, image, files))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from bench.analysis.select import REPETITION, repetitions
+from bench.analysis.select import REPETITION, repetitions, span
 
 RUN = ["sweep", "point", *REPETITION]  # identifies one run
 COLUMNS = (  # that the facts follow from, besides those that all runs have
@@ -34,6 +34,23 @@ class Facts:
     newest_commits: tuple[str, ...]
     wall_s: float
     compile_s: float
+
+    @property
+    def seconds(self) -> float:
+        return self.wall_s + self.compile_s
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The facts as terms and words."""
+        return {
+            "Data": ", ".join(self.sources),
+            "Scale": ", ".join(self.scales),
+            "Repetitions of a point": span(self.repetitions),
+            "Runs": f"{self.num_runs:,} in {duration(self.wall_s)}, and {duration(self.compile_s)} of compilation",
+            "Code": f"commit {', '.join(self.commits)}; jax {', '.join(self.jax_versions)}",
+            "Device": ", ".join(self.devices),
+            "Newest run": self.newest,
+        }
 
 
 def facts_of(runs: pd.DataFrame) -> Facts:

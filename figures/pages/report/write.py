@@ -14,8 +14,7 @@ from pathlib import Path
 from bench.errors import InputError, cannot_write
 from bench.files import write_whole
 from figures.pages.report.collect import Report, collect
-from figures.pages.report.files import files_of
-from figures.pages.report.page import page
+from figures.pages.report.page import files_of, page
 
 DIGEST = "[0-9a-f]{16}"
 

@@ -13,8 +13,8 @@ def written(folder):
 
 
 def test_the_command_says_where_the_page_is(command, tmp_path):
-    for name in ("first", "second"):
-        add_task(tmp_path, name, FEW, costs=name == "first")
+    for name in ("digits", "shakespeare"):
+        add_task(tmp_path, name, FEW, costs=name == "digits")
     status, out, err = command("board", "--results", tmp_path)
     page = tmp_path / "board" / "index.html"
     assert (status, err) == (0, [])
@@ -34,11 +34,11 @@ def test_tables_for_a_paper(tmp_path):
         "Protected: everything that one user holds, against everybody who sees the shared models, but not against the "
         "server, which is trusted with the users' messages and with who takes part in a round. δ is 0.0001 on "
     )
-    table = "first, 0.0001 on second.\n\n| method | mean rank | first | second |\n"
+    table = "digits, 0.0001 on shakespeare.\n\n| method | mean rank | digits | shakespeare |\n"
     assert f"## One user, add-or-remove one, ε = 4\n\n{protected}{table}" in markdown
     assert "| Shared | 2.00 [2.00, 2.00] | 0.6100 [0.5852, 0.6348] (2) | 0.6100 [0.5852, 0.6348] (2) |\n" in markdown
     assert (
-        "| graph | excess_risk, smaller is better | not stated | one point, replace one | 0.0001 | 1, 4 | 3 | 16 |"
+        "| movielens | test_rmse, smaller is better | not stated | one point, replace one | 0.0001 | 1, 4 | 3 | 16 |"
         in markdown
     )
     assert "- **Not counted in ε.** What the choice of settings reveals" in markdown
@@ -48,17 +48,17 @@ def test_tables_for_a_paper(tmp_path):
 
 
 def test_what_cannot_be_used_is_named_and_the_rest_is_shown(command, tmp_path):
-    add_task(tmp_path, "sound", FEW)
-    damaged = add_task(tmp_path, "task", FEW) / "comparison.csv"
+    add_task(tmp_path, "digits", FEW)
+    damaged = add_task(tmp_path, "shakespeare", FEW) / "comparison.csv"
     damaged.write_bytes(b"\x00\xff")
     status, out, err = command("board", "--results", tmp_path)
     assert (status, len(out), len(err)) == (0, 1, 1)
     assert err[0].startswith(f"left out: {damaged} ")
-    (tmp_path / "board" / "sound" / "protocol.json").unlink()
+    (tmp_path / "board" / "digits" / "protocol.json").unlink()
     status, out, err = command("board", "--results", tmp_path)
     assert (status, out, len(err)) == (2, [], 1)
     assert err[0].startswith("error: ")
-    assert "sound/protocol.json is missing" in err[0]
+    assert "digits is not the folder of a board" in err[0]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_bad_input_is_one_line_and_status_2(command, words, said):
 
 
 def test_an_out_that_cannot_be_written_leaves_nothing(command, tmp_path):
-    add_task(tmp_path, "sound", FEW)
+    add_task(tmp_path, "digits", FEW)
     (tmp_path / "taken").write_text("a file")
     (tmp_path / "folder" / "board.md").mkdir(parents=True)
     for out, said in (
@@ -98,7 +98,7 @@ def test_all_files_change_or_none(tmp_path, monkeypatch):
     out = write(results, None)[0]
     before = {name: out.with_name(name).read_bytes() for name in FILES}
     monkeypatch.setattr("figures.pages.board.write.latex", lambda *_: "\ud800")  # no file can hold that
-    (results / "board" / "second" / "protocol.json").unlink()
+    (results / "board" / "shakespeare" / "protocol.json").unlink()
     with pytest.raises(UnicodeEncodeError):
         write(results, None)
     assert {name: out.with_name(name).read_bytes() for name in FILES} == before

@@ -3,13 +3,14 @@
 import base64
 import io
 import re
-from html import escape, unescape
+from html import unescape
 from urllib.parse import unquote
 
 import pandas as pd
 import pytest
 from html_page import Page
 from made_up_board import COSTS, FEW, HARMLESS, add_task
+from markupsafe import escape
 
 from figures.pages.board.tables import outcome
 from figures.pages.board.write import write
@@ -47,9 +48,9 @@ def test_each_unit_of_privacy_has_its_own_tables(page, text):
     sections = [a["id"] for a, _ in page.all("section")]
     assert sections == ["all-tasks", "about", *UNITS, "tasks", "how", "rows"]
     heads = re.findall(r'<button type="button">([^<]*)</button>', part(text, 4))
-    assert heads == ["method", "mean rank", "first", "second"]
+    assert heads == ["method", "mean rank", "digits", "shakespeare"]
     heads = re.findall(r'<button type="button">([^<]*)</button>', part(text, 4, "point-replace-one"))
-    assert heads == ["method", "mean rank", "graph"]
+    assert heads == ["method", "mean rank", "movielens"]
 
 
 def test_a_table_is_sorted_by_mean_rank_and_has_score_interval_rank_and_gain(text):
@@ -70,26 +71,19 @@ def test_every_private_epsilon_shows_mean_ranks(text):
     ]
 
 
-def test_what_was_run_without_noise_alone_is_there_alone_and_says_so(text):
-    names = [row[0] for row in lines(part(text, "inf"))]
-    assert names[-1] == "Bare (not private)"  # below what was on both tasks
-    assert "Bare" not in part(text, 4)
-    assert "1 of 2 tasks" in lines(part(text, "inf"))[-1][1]
-
-
 def test_every_score_leads_to_its_settings_and_commands(page, text):
     ids = [a["id"] for _, a, _ in page.elements if "id" in a]
     assert len(set(ids)) == len(ids)
     links = [unquote(a["href"][1:]) for a, _ in page.all("a") if a.get("href", "").startswith("#")]
     assert set(links) <= set(ids)
     places = [a["id"] for a, _ in page.all("details")]
-    rows = 10 + 9 + 10
+    rows = 3 * 9
     assert len(places) == rows
     assert set(places) <= set(links)
-    details = re.search(r'<details id="first/user/add-or-remove_one/Shared/4">.*?</details>', text, re.DOTALL)[0]
+    details = re.search(r'<details id="digits/user/add-or-remove_one/Shared/4">.*?</details>', text, re.DOTALL)[0]
     for words in (
         *('<th scope="row">step_size</th><td>0.1</td><td>0.2</td><td>0.3</td>', "batch_size = 10, clipping = fixed"),
-        *("python -m bench board first --out ", "python -m bench compare NAME --task first --against board --out "),
+        *("python -m bench board digits --out ", "python -m bench compare NAME --task digits --against board --out "),
     ):
         assert words in details
 
@@ -102,15 +96,15 @@ def numbers_after(text, place):
 
 def test_cost_and_epsilon_with_tuning_are_shown_where_they_are_known(text):
     costs = [str(COSTS[name]) for name in COSTS]
-    assert numbers_after(text, "first/user/add-or-remove_one/Shared/4")[-4:] == [*costs, "8.0"]
-    assert numbers_after(text, "first/user/add-or-remove_one/Shared/inf")[-4:] == [*costs, "Infinity"]
-    assert not set(numbers_after(text, "second/user/add-or-remove_one/Shared/4")) & {*costs, "8.0"}
+    assert numbers_after(text, "digits/user/add-or-remove_one/Shared/4")[-4:] == [*costs, "8.0"]
+    assert numbers_after(text, "digits/user/add-or-remove_one/Shared/inf")[-4:] == [*costs, "Infinity"]
+    assert not set(numbers_after(text, "shakespeare/user/add-or-remove_one/Shared/4")) & {*costs, "8.0"}
     for words in ("numbers sent up", "gradients computed", "examples touched", "ε with tuning counted"):
         assert f'<button type="button">{words}</button>' in text
 
 
 def test_without_costs_there_are_no_columns_of_them(tmp_path):
-    add_task(tmp_path, "first", FEW)
+    add_task(tmp_path, "digits", FEW)
     text = write(tmp_path, None)[0].read_text()
     assert "numbers sent up" not in text
     assert "with tuning counted" not in text
@@ -123,8 +117,8 @@ def test_the_protocol_is_stated(text):
         *("Not counted in ε", "any wrong asterisk is at most 5 %", "paired bootstrap draws", "held-out data"),
     ):
         assert words in plain
-    article = re.search(r'<article id="task-graph">.*?</article>', text, re.DOTALL)[0]
-    for words in ("excess_risk, smaller is better", "one point, replace one", "0.0001", "1, 4", "16", "60"):
+    article = re.search(r'<article id="task-movielens">.*?</article>', text, re.DOTALL)[0]
+    for words in ("test_rmse, smaller is better", "one point, replace one", "0.0001", "1, 4", "16", "60"):
         assert f"<dd>{words}</dd>" in article
 
 
@@ -136,7 +130,7 @@ def test_pictures_of_each_task_and_one_of_each_unit(page):
 
 def test_rows_know_what_they_are_filtered_by(page):
     rows = [a for a, _ in page.all("tr") if "data-epsilon" in a]
-    assert len(rows) == 29
+    assert len(rows) == 27
     assert {row["data-unit"] for row in rows} == {"unit-point-replace-one", "unit-user-add-or-remove-one"}
     assert {row["data-epsilon"] for row in rows} == {"1", "4", "inf"}
     assert {row["data-outcome"] for row in rows} == {"better", "worse", "open", "reference"}
@@ -164,8 +158,8 @@ def test_all_numbers_can_be_saved(page, path):
     saved = base64.b64decode(links["board.csv"].split(",")[1])
     assert saved == path.with_name("board.csv").read_bytes()
     table = pd.read_csv(io.BytesIO(saved)).set_index(["task", "algorithm", "target_epsilon"])
-    assert len(table) == 29
-    row = table.loc["first", "Shared", 4.0]
+    assert len(table) == 27
+    row = table.loc["digits", "Shared", 4.0]
     assert row["score"] == pytest.approx(0.61)
     assert row["chosen"] == "step_size = 0.1, 0.2, 0.3; clip_norm = 2.0, 2.0, 2.0"
 
@@ -189,7 +183,7 @@ def test_what_comes_from_results_is_escaped(text):
 
 
 def test_what_was_left_out_is_on_the_page(tmp_path):
-    add_task(tmp_path, "first", FEW)
-    (add_task(tmp_path, "second", FEW) / "protocol.json").unlink()
+    add_task(tmp_path, "digits", FEW)
+    (add_task(tmp_path, "shakespeare", FEW) / "protocol.json").unlink()
     text = write(tmp_path, None)[0].read_text()
-    assert "second/protocol.json is missing" in text
+    assert "as it has no protocol.json" in text

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from html_page import Page
 from made_up_report import HARMLESS, beside
+from markupsafe import escape
 from PIL import Image
 
 from figures import FIGURES, PAPERS
-from figures.pages.report import html
 from figures.pages.report.facts import duration
 
 ROOT = Path(__file__).parents[4]
@@ -58,7 +58,7 @@ def test_every_claim_is_a_row_with_its_verdict(page, text):
     claims = [(paper.name, claim) for paper in PAPERS.values() for claim in paper.claims]
     assert [row["data-paper"] for row in rows] == [paper for paper, _ in claims]
     for _, claim in claims:
-        assert html.escape(claim.text) in text
+        assert escape(claim.text) in text
     decided = {"holds", "carries over", "contradicted", "settings not given"}
     assert {row["data-verdict"] for row in rows} == decided | {"undecided", "not run"}
 
@@ -68,8 +68,8 @@ def test_the_evidence_of_every_claim_is_on_a_page_of_its_paper(path):
         own = (beside(path) / "claims" / f"{paper.name}.html").read_text()
         Page(own)
         for claim in paper.claims:
-            assert html.escape(claim.text) in own
-            assert html.escape(claim.how) in own
+            assert escape(claim.text) in own
+            assert escape(claim.how) in own
         assert f'href="../../index.html#paper-{paper.name}"' in own
 
 
@@ -87,7 +87,7 @@ def test_the_first_screen_comes_first(page, text):
     assert len(cards) == 4
     first = text[: text.index('id="contents"')]
     for paper in PAPERS.values():
-        assert html.escape(paper.found) in first
+        assert escape(paper.found) in first
     assert "all data of one user, one record of one silo" in first
     assert "ppsgd_fig2.png" in first
     theirs = sum(not claim.ours for paper in PAPERS.values() for claim in paper.claims)
@@ -168,7 +168,7 @@ def test_nothing_comes_from_elsewhere(page, path):
 
 def test_what_comes_from_results_is_escaped(text):
     assert HARMLESS not in text
-    assert html.escape(HARMLESS) in text
+    assert escape(HARMLESS) in text
     assert text.count("<script") == 1
 
 
