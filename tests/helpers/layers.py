@@ -164,10 +164,8 @@ MAY_IMPORT = {
     "figures.__main__": ["bench.cli.signals", "bench.cli.start"],
     "figures.pages.board": [  # reads the board as everybody does
         "figures",
-        "bench.comparison.board",
-        "bench.comparison.problems",
-        "bench.comparison.protocol",
-        "bench.comparison.result",
+        "bench.comparison",
+        "bench.sweeps.spec",
         "bench.ranking",
         "bench.analysis",
         "bench.files",

