@@ -53,7 +53,7 @@ def _smallest(found: dict[str, dict[float, Margin]], x: str) -> str:
 
 def order(runs: pd.DataFrame) -> Verdict:
     """Non-private > 1.05 > 0.55 > 0.15 at every number of features from FEWEST on."""
-    rows = common.tuned_runs(runs)
+    rows = common.as_published(runs)
     lines = _lines(rows[rows["series"].isin(ORDER) & (rows["variant"] == "")], ORDER, "p2p_fig2c", P)
     lines = {name: line[line[P] >= FEWEST] for name, line in lines.items()}
     found = {
@@ -79,8 +79,7 @@ def near_published(
         rows = common.tuned_runs(runs)
         if at_paper_mu:
             require(runs["mu"], [common.PAPER_MU], "mu")
-            if common.tuned_mu(runs) != common.PAPER_MU:
-                rows = common.with_paper_mu(runs)
+            rows = common.as_published(runs)
         rows = rows[~rows["variant"].isin([common.ONCE])]
         theirs = published("p2p_fig2c").pivot(index="x", columns="series", values="y")
         lines = _lines(rows, series, "p2p_fig2c", P)
@@ -106,7 +105,7 @@ def beats_local(solver: str) -> Callable[[pd.DataFrame], Verdict]:
     """Return a check that the smallest budget beats local models of one kind at every number of features."""
 
     def check(runs: pd.DataFrame) -> Verdict:
-        return verdict(*_over_local(_local_by(common.tuned_runs(runs), solver), ORDER[-1]))
+        return verdict(*_over_local(_local_by(common.as_published(runs), solver), ORDER[-1]))
 
     check.__name__ = "beats_local_" + solver.replace(" ", "_")
     return check

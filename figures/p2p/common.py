@@ -264,3 +264,10 @@ def with_paper_mu(runs: pd.DataFrame) -> pd.DataFrame:
         private = tuned_private(runs, PUBLISHED, PAPER_MU)
         frames.append(private.assign(series=private["budget"].map(epsilon_name)))
     return pd.concat(frames, ignore_index=True).assign(variant=AS_PAPER)
+
+
+@derived
+def as_published(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return local models, and all others at the paper's mu; at that of `tuned_runs` where the paper's was not run."""
+    tuned, theirs = tuned_runs(runs), with_paper_mu(runs)
+    return tuned if theirs.empty else pd.concat([tuned[tuned["series"] == LOCAL], theirs.assign(variant="")])

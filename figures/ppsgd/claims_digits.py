@@ -145,6 +145,11 @@ def sharing(table: pd.DataFrame, sigma: float) -> pd.DataFrame:
     return rows[rows.index > LOCAL]
 
 
+def private(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows whose epsilon, as the paper counts it, is called private."""
+    return rows[rows["epsilon"] <= PRIVATE]
+
+
 def cells(rows: pd.DataFrame) -> list[pd.Series]:
     """Return the rows of a table as a list."""
     return [row for _, row in rows.iterrows()]
@@ -221,12 +226,12 @@ def smallest_is_best(table: pd.DataFrame, sigma: float) -> tuple[Margin, str]:
 
 @both_tunings
 def strict_gain(table: pd.DataFrame):
-    """At some finite epsilon, an alpha Q in between beats local and global."""
+    """At some epsilon of at most 10, an alpha Q in between beats local and global."""
     local, margins, gains = select.row(table, (0.0, LOCAL)), [], []
     for sigma in table.index.get_level_values("noise_multiplier").unique():
-        rows = sharing(table, sigma)
+        rows = private(sharing(table, sigma))
         between = rows.drop(GLOBAL, errors="ignore")
-        if sigma > 0 and GLOBAL in rows.index and len(between):
+        if GLOBAL in rows.index and len(between):
             shared = select.row(rows, GLOBAL)
             best = select.row(between, between["test_accuracy"].idxmax())
             margin = some(every([lead(cell, local), lead(cell, shared)]) for cell in cells(between))
@@ -235,7 +240,9 @@ def strict_gain(table: pd.DataFrame):
             gain = scores[0] - max(scores[1:]) if np.isfinite(scores).all() else -math.inf  # some diverged
             gains.append((gain, sigma, shared, best))
     if not gains:
-        raise NotTestable("no noise level has both global learning and an alpha Q in between")
+        raise NotTestable(
+            f"no noise of an epsilon of {PRIVATE:g} or less has both global learning and an alpha Q in between"
+        )
     _, sigma, shared, best = max(gains, key=lambda gain: gain[0])
     evidence = (
         f"largest gain at sigma {sigma:g}, epsilon {best['epsilon']:.3g}: alpha Q = {best.name:g} {percent(best)}, "
@@ -255,11 +262,11 @@ def over_learning_alone(runs: pd.DataFrame) -> Verdict:
         final = runs[(runs["algorithm"] == common.ALONE) & (runs["rounds"] == runs["num_rounds"])]
         bar = with_repetitions(alone, final, ["num_rounds"]).iloc[0]
         shared = table[table.index.get_level_values("personalization") > LOCAL]
-        private = shared[shared["epsilon"] <= PRIVATE]
-        if private.empty:
+        few = private(shared)
+        if few.empty:
             raise NotTestable(f"no runs with an epsilon of {PRIVATE:g} or less")
-        at: Any = private["test_accuracy"].idxmax()
-        best = select.row(private, at)
+        at: Any = few["test_accuracy"].idxmax()
+        best = select.row(few, at)
         beyond = [row["epsilon"] for row in cells(shared) if lead(row, bar).p_holds < LEVEL]
         reached = [epsilon for epsilon in beyond if np.isfinite(epsilon)]
         least = f"from epsilon {min(reached):.3g} on" if reached else "at no finite epsilon"
@@ -267,6 +274,6 @@ def over_learning_alone(runs: pd.DataFrame) -> Verdict:
             f"{bar.name:g} steps alone {percent(bar)}, best at epsilon {best['epsilon']:.3g} "
             f"alpha Q = {at[1]:g} {percent(best)}, some alpha Q is beyond them {least}"
         )
-        return some(lead(row, bar) for row in cells(private)), evidence
+        return some(lead(row, bar) for row in cells(few)), evidence
 
     return by_each_tuning(decide)

@@ -22,6 +22,7 @@ from figures.ppsgd.claims_digits import (
     lead,
     near_one,
     percent,
+    private,
     sharing,
     silent,
     tuned_cells,
@@ -188,8 +189,8 @@ ten_is_best_as_published = both_tunings(ten_is_best, further=False)
 
 
 def gains_more(runs: pd.DataFrame) -> Verdict:
-    """Return the largest gain of an alpha Q in between on both local and global learning, over all noise levels, is
-    larger on tags than on digits."""
+    """Return the largest gain of an alpha Q in between on both local and global learning, at an epsilon of at
+    most 10, is larger on tags than on digits."""
     tables = [runs[runs["sweep"] == sweep] for sweep in ("ppsgd_tags", "ppsgd_digits")]
 
     def decide(tuning: str):
@@ -211,13 +212,13 @@ def _largest_gain(table: pd.DataFrame) -> tuple[pd.Series, str]:
     """
     local, gains = select.row(table, (0.0, LOCAL)), {}
     for sigma in table.index.get_level_values("noise_multiplier").unique():
-        rows = sharing(table, sigma)
-        if sigma > 0 and GLOBAL in rows.index:
+        rows = private(sharing(table, sigma))
+        if GLOBAL in rows.index:
             shared = select.row(rows, GLOBAL)
             bar = max(local, shared, key=lambda cell: cell["test_accuracy"])
             for cell in cells(rows.drop(GLOBAL)):
                 gains[cell.name, sigma] = 100 * (cell["by_repetition"] - bar["by_repetition"]).dropna(), cell["epsilon"]
     if not gains:
-        raise NotTestable("no noise level has both global learning and an alpha Q in between")
+        raise NotTestable("no noise of an epsilon of 10 or less has both global learning and an alpha Q in between")
     (a, sigma), (gain, epsilon) = max(gains.items(), key=lambda item: item[1][0].mean())
     return gain, f"{gain.mean():.1f} points at sigma {sigma:g}, epsilon {epsilon:.3g}, alpha Q = {a:g}"

@@ -152,6 +152,14 @@ def test_fig3_is_by_size_at_100_features_or_at_the_most_there_are():
     assert set(fewer["origin"]) == {"here"}  # the published are of other runs
 
 
+def test_fig3_has_the_mu_of_the_paper_where_tuning_chooses_another():
+    runs = changed(RUNS["p2p_dimensions"], at(algorithm="CD", mu=0.02), test_accuracy=1.5)
+    assert common.tuned_mu(runs) == 0.02
+    assert set(common.here(fig3.table(runs))["mu"].dropna()) == {common.PAPER_MU}
+    without = runs[runs["mu"] != common.PAPER_MU]
+    assert set(common.here(fig3.table(without))["mu"].dropna()) == {0.02}
+
+
 def test_fig4_says_that_it_protects_a_coordinate_without_labels(no_layout):
     text = text_of(fig4.FIGURE.picture(fig4.table(RUNS["p2p_dimensions"])))
     assert "one coordinate of one input of one agent" in text

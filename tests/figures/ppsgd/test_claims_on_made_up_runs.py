@@ -40,7 +40,7 @@ CLAIMS = [  # of the first two experiments; the others are in a module of their 
         "Digits without noise: global",
         "Digits without noise: an intermediate",
         "Digits at epsilon near 1",
-        "Digits at some finite epsilon: an",
+        "Digits at some epsilon of 10 or less: an",
     )
 ]
 FASTEST, NOISY, STOPS, SMALL, CROSSING, SPREAD, EARLY, FLOOR, PUBLISHED, ORDER, SILENT, BETWEEN, PRIVATE, GAIN = CLAIMS
@@ -128,6 +128,10 @@ FAILING = {
     "all but global diverged": (
         GAIN,
         changed(DIGITS, lambda r: r.personalization.between(0.1, 100), test_accuracy=diverged),
+    ),
+    "only at an epsilon above 10": (
+        GAIN,
+        digit_runs(lambda a, s, seed: 0.9 if a == 10 and s == 0.1 else 0.3 + 0.001 * seed, sigmas=(0.0, 0.1, 0.5, 1.0)),
     ),
     "only where there is no noise": (
         GAIN,
@@ -281,7 +285,7 @@ OPEN = {
     ),
     "no noise at all": ([NOISY], lambda r: r[r["noise_multiplier"] == 0], "no runs with noise"),
     "no noise": ([PRIVATE], lambda r: r[r["noise_multiplier"] == 0], "no runs with noise"),
-    "no noise either": ([GAIN], lambda r: r[r["noise_multiplier"] == 0], "no noise level has"),
+    "no noise either": ([GAIN], lambda r: r[r["noise_multiplier"] == 0], "no noise of an epsilon"),
     "epsilon far from 1": (
         [PRIVATE],
         lambda r: r[r["noise_multiplier"].isin([0, 0.5])],

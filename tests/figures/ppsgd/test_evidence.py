@@ -22,7 +22,7 @@ ORDER, SILENT, BETWEEN, PRIVATE, GAIN = (
         "Digits without noise: global",
         "Digits without noise: an intermediate",
         "Digits at epsilon near 1",
-        "Digits at some finite epsilon: an",
+        "Digits at some epsilon of 10 or less: an",
     )
 )
 

@@ -13,7 +13,7 @@ from figures.ppsgd.claims import CLAIMS
 from figures.shared.verdicts import FAILS, HOLDS, NOT_RUN
 
 SMALL_GAIN = next(c for c in CLAIMS if c.sweep == "ppsgd_digits" and c.check is claims_users.small_gain_more)
-(MEAN_GAIN,) = (c for c in CLAIMS if c.text.startswith("Digits, mean over users: at some finite"))
+(MEAN_GAIN,) = (c for c in CLAIMS if c.text.startswith("Digits, mean over users: at some epsilon"))
 (WORST_ALONE,) = (c for c in CLAIMS if c.text.startswith("Digits, worst tenth of the users: at an epsilon"))
 
 
