@@ -110,16 +110,18 @@ def upcoming_of(
     Args:
         wanted, scale, out, fresh, pool, data_files: what to run, and where.
     """
-    from bench.execution.chosen import shorter
+    from bench.execution.chosen import requested, shorter
     from bench.execution.run import Upcoming, opened
 
     def open_it(stack: ExitStack):
         pool.command.shorter = shorter(wanted, scale)
         folder = of_scale(out, scale, wanted.part.name)
         part_files.check_writable(Path(out))
-        if wanted.request is not None and requests.prepare(folder, wanted.request, fresh=fresh):
+        whole = wanted.whole
+        if wanted.request is not None:
+            whole = requested(requests.prepare(folder, wanted.request, fresh=fresh), wanted.part.name)
             stack.push(lambda kind, *_: requests.discard(folder) if kind and issubclass(kind, InputError) else None)
-        asked = {"whole": wanted.whole, "others": wanted.others, "scale": scale, "out": out, "fresh": fresh}
+        asked = {"whole": whole, "others": wanted.others, "scale": scale, "out": out, "fresh": fresh}
         return opened(wanted.part, stack, **asked, data_files=data_files, pool=pool)
 
     return Upcoming(wanted.part.name, open_it, wanted.part.shares)

@@ -37,16 +37,22 @@ class GridRequest(NamedTuple):
     task: str | None = None
 
     @property
-    def canonical(self) -> str:
-        """The request as text, equal for grids with the same values."""
-        columns = {name: sorted(map(_word, values)) for name, values in self.grid.items()}
-        return json.dumps(self._asdict() | {"grid": columns}, sort_keys=True)
+    def kind(self) -> str:
+        """The request without its values, as text: requests of one kind share a folder."""
+        return json.dumps(self._asdict() | {"grid": sorted(self.grid)}, sort_keys=True)
+
+    def joined(self, other: "GridRequest") -> "GridRequest":
+        """Return the request for the values of two of one kind."""
+        grid = {name: {_word(value): value for value in values} for name, values in self.grid.items()}
+        for name, values in other.grid.items():
+            grid[name] |= {_word(value): value for value in values if _word(value) not in grid[name]}
+        return self._replace(grid={name: list(values.values()) for name, values in grid.items()})
 
     @property
     def default_name(self) -> str:
-        """The default name of the folder: the sweep, the changed columns, and a digest of the request."""
+        """The default name of the folder: the sweep, the changed columns, and a digest of the kind of request."""
         changed = [*sorted(self.grid), *([f"rounds_{self.rounds}"] if self.rounds else [])]
-        digest = hashlib.blake2b(self.canonical.encode(), digest_size=3).hexdigest()
+        digest = hashlib.blake2b(self.kind.encode(), digest_size=3).hexdigest()
         on = [f"on_{self.task}"] if self.task else []
         return "-".join(["-".join([self.sweep, *changed, *on])[:90].rstrip("-_"), digest])
 
@@ -104,7 +110,7 @@ def read_request(folder: Path) -> GridRequest | None:
 def _can_be_compared(request: GridRequest) -> bool:
     """Return whether every number of a request fits into a float."""
     try:
-        return bool(request.canonical)
+        return bool(request.joined(request))
     except InputError:
         return False
 
@@ -118,24 +124,26 @@ def write_request(folder: Path, request: GridRequest) -> None:
         raise cannot_store(error, path) from None
 
 
-def prepare(folder: Path, request: GridRequest, *, fresh: bool = False) -> bool:
-    """Create the folder of a request, or check that it holds results of the same request.
+def prepare(folder: Path, request: GridRequest, *, fresh: bool = False) -> GridRequest:
+    """Create the folder of a request, or add it to the results of others of its kind.
 
     Returns:
-        Whether this call stored the request.
+        The request for all values of the folder.
 
     Raises:
-        InputError: where it does not, unless all of it is to be set aside (`fresh`); where it cannot be written.
+        InputError: where the folder holds other results, unless all of it is to be set aside (`fresh`); where it cannot
+            be written.
     """
     with Store(folder):
         there = read_request(folder) if not fresh else None
-        if there is not None and there.canonical == request.canonical:
-            return False
-        if parts_in(folder) and not fresh:
+        if there is not None and there.kind == request.kind:
+            request = there.joined(request)
+        elif parts_in(folder) and not fresh:
             held = f"those of {there.sweep} with {there.words}" if there else "those of no own grid"
             raise InputError(f"{folder} holds other results, {held}: choose another --name, or --fresh")
-        write_request(folder, request)
-    return True
+        if request != there:
+            write_request(folder, request)
+    return request
 
 
 def discard(folder: Path) -> None:

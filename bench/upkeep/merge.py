@@ -1,6 +1,7 @@
 """Merging of results made elsewhere: checks runs against their sweep, drops duplicates, and writes few files."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import NamedTuple
 
@@ -73,8 +74,13 @@ def merge(
         by_target.setdefault((kind_of(source.scale), source.sweep), []).append(source)
     jobs = []
     for (kind, name), group in by_target.items():
-        for request in dict.fromkeys(source.request.canonical if source.request else None for source in group):
-            mine = [source for source in group if (source.request.canonical if source.request else None) == request]
+        there = read_request(out / kind / name)
+        for of_kind in dict.fromkeys(source.request.kind if source.request else None for source in group):
+            mine = [source for source in group if (source.request.kind if source.request else None) == of_kind]
+            requests = [source.request for source in mine if source.request]
+            if requests:  # for the values of all of them
+                same = [there] if there is not None and there.kind == of_kind else []
+                mine[0] = mine[0]._replace(request=reduce(GridRequest.joined, [*same, *requests]))
             if sweeps := _sweeps_of(mine[0], left_out):
                 jobs.append((out / kind / name, mine, points_of(sweeps, data_files or DataFiles())))
     merged, notes = [], []
@@ -181,7 +187,7 @@ def _into(
     with Store(folder) as store:
         request = sources[0].request
         there = read_request(folder)
-        same = (there.canonical if there else None) == (request.canonical if request else None)
+        same = (there.kind if there else None) == (request.kind if request else None)
         if not same and (there is not None or parts_in(folder)):
             left_out.append(f"{sources[0].folder}: {folder} holds results over other values: rename one of the folders")
             return None
@@ -218,7 +224,7 @@ def _into(
             seen |= runs
         unified(schemas)
         parts = _joined([table for table in kept if len(table)])
-        if request is not None and there is None:
+        if request is not None and request != there:
             write_request(folder, request)
         if parts and (added or twice or other_ids or len(parts) < len(here)):
             store.replace(parts)

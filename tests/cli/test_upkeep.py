@@ -32,9 +32,26 @@ def test_an_own_grid_runs_its_values_in_its_own_folder_and_resumes(bench, tmp_pa
     parts = {path: path.read_bytes() for path in folder.glob("*.parquet")}
     assert bench(*OWN)[0] == 0
     assert {path: path.read_bytes() for path in folder.glob("*.parquet")} == parts
-    status, _, lines = bench("run", "tiny", "--grid", "step_size=.1", "--name", "mine")
+    status, _, lines = bench("run", "tiny", "--grid", "step_size=.1", "--rounds", "10", "--name", "mine")
     assert status == 2
     assert "holds other results" in lines[-1]
+
+
+@pytest.mark.parametrize("name", [["--name", "mine"], []])
+def test_one_more_value_runs_what_is_new_and_keeps_the_rest(bench, tmp_path, name):
+    more = ["run", "tiny", *name, "--workers", "1", "--grid"]
+    assert bench(*more, "step_size=.1,.2")[0] == 0
+    (folder,) = (tmp_path / "results" / "smoke").iterdir()
+    parts = {path: path.read_bytes() for path in folder.glob("part*.parquet")}
+    status, _, lines = bench(*more, "step_size=.2,.3")
+    assert status == 0
+    assert any("2 runs to do, 4 in" in line for line in lines)
+    assert not any("set aside" in line for line in lines)
+    assert {path: path.read_bytes() for path in parts} == parts
+    assert set(table(folder)["step_size"]) == {0.1, 0.2, 0.3}
+    assert bench("status", folder.name, "--verify")[0] == 0
+    assert bench(*more, "step_size=.1,.3")[0] == 0
+    assert len([*folder.parent.iterdir()]) == 1
 
 
 @pytest.mark.parametrize(

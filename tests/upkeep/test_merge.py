@@ -134,7 +134,7 @@ def test_own_grids_are_merged_by_the_request_beside_them(tmp_path):
     _, left_out, _ = merge([tmp_path / "1"], tmp_path / "out")
     assert "need the file _request.json" in left_out[0]
     other = tmp_path / "2" / "smoke" / "mine"
-    prepare(other, GridRequest("tiny", "smoke", {"step_size": [0.5]}))
+    prepare(other, GridRequest("tiny", "smoke", {"step_size": [0.5]}, rounds=10))
     shutil.copy(part_files.parts_in(tmp_path / "0" / "smoke" / "mine")[0], other)
     _, left_out, _ = merge([tmp_path / "2"], tmp_path / "out")
     assert "holds results over other values" in left_out[0]
