@@ -20,7 +20,7 @@ from bench.audit.scales import World, scales
 from bench.audit.subject import CHUNK, Subject, Views, run, views
 from bench.audit.tasks import OVERFLOW
 from bench.errors import InputError
-from bench.privacy.events import ADD_OR_REMOVE
+from bench.privacy.events import ADD_OR_REMOVE, REPLACE
 
 PILOT = 1 / 3  # of the runs
 MOVES = 128  # simulated runs that show how a canary moves what is public; the time of a score grows with them
@@ -51,11 +51,9 @@ class Game(NamedTuple):
 def play(subject: Subject, relation: str, shapes: Sequence[str], *, runs: int, seed: int) -> Game:
     """Make `runs` runs on each of two neighbouring data sets, for every shape of the canary.
 
-    A canary of shape OVERFLOW is tried first in a few runs, and played where any of them is not finite.
-
     Args:
         relation: of `bench.privacy.events`; "add-or-remove one" removes the canary, "replace one" reverses its sign.
-        shapes: names in `tasks.SHAPES`.
+        shapes: names in `tasks.SHAPES`, and OVERFLOW, which shows in whether what is public is finite alone.
 
     Raises:
         InputError: for fewer pilot runs than numbers to weigh, or where runs without the canary are not finite.
@@ -63,10 +61,7 @@ def play(subject: Subject, relation: str, shapes: Sequence[str], *, runs: int, s
     first = int(runs * PILOT)
     tests, most, reported, still, seconds = [], 0, {}, True, 0.0
     without = views(subject, np.zeros((first, *subject.canary(shapes[0]).shape), np.float32), seed).seen
-    few = min(first, CHUNK)
-    tried = in_world(subject, relation, OVERFLOW, 0, jax.random.split(jax.random.key(seed), few))
-    played = list(shapes) if tried.finite.all() else [*shapes, OVERFLOW]
-    for place, shape in enumerate(played, start=1):
+    for place, shape in enumerate(shapes, start=1):
         begun = time.monotonic()
         keys = jax.random.split(jax.random.key(seed + place), 2 * runs)
         ran = [in_world(subject, relation, shape, world, keys[world * runs :][:runs]) for world in (0, 1)]
@@ -84,6 +79,12 @@ def play(subject: Subject, relation: str, shapes: Sequence[str], *, runs: int, s
         still = still and not np.ptp(np.concatenate(flats), axis=0).any()
         seconds = (time.monotonic() - begun) / (2 * runs)
     return Game(tests, most, reported, still, seconds)
+
+
+def overflows(subject: Subject, seed: int) -> bool:
+    """Return whether a canary of shape OVERFLOW makes what is public not finite in any of a few runs."""
+    keys = jax.random.split(jax.random.key(seed), CHUNK)
+    return not in_world(subject, REPLACE, OVERFLOW, 0, keys).finite.all()
 
 
 def play_on(subject: Subject, relation: str, choice: Choice, *, runs: int, seed: int) -> Scores:

@@ -25,7 +25,7 @@ from bench.audit.findings import (
     longer,
     most_refuted,
 )
-from bench.audit.game import Game, play
+from bench.audit.game import Game, overflows, play
 from bench.audit.one_run import one_run
 from bench.audit.subject import (
     ABSENT,
@@ -41,7 +41,7 @@ from bench.audit.subject import (
     unseen_state,
     with_noise_for,
 )
-from bench.audit.tasks import BESIDES, FAMILIES, SHAPES
+from bench.audit.tasks import BESIDES, FAMILIES, OVERFLOW, SHAPES
 from bench.audit.text import text_of
 from bench.errors import InputError, in_one_line
 from bench.execution.estimate import LONG_S, Shorter, half, long_text
@@ -365,6 +365,8 @@ def _play_on(
     units = {release.privacy_unit for release in readings.values()}
     family = FAMILIES[subject.family]
     shapes = SHAPES[:1] if "coordinate" in units else family.shapes  # a coordinate is replaced along its own axis only
+    if overflows(subject, seed + 1):
+        shapes = (*shapes, OVERFLOW)
     games = {relation: play(subject, relation, shapes, runs=runs, seed=seed + 1) for relation in relations}
     released = max(released, *(game.released for game in games.values()))
     first_s = sum(2 * runs * len(shapes) * game.seconds for game in games.values())

@@ -68,7 +68,7 @@ class Subject(NamedTuple):
     def canary(self, shape: str) -> np.ndarray:
         """Return one canary of a shape in `tasks.SHAPES`, or OVERFLOW, [1, feature], on the family's task."""
         family = FAMILIES[self.family]
-        return canary(shape, family.features) if shape != OVERFLOW else np.full((1, family.features), family.largest)
+        return canary(shape, family.features) if shape != OVERFLOW else np.full((1, family.features), np.inf)
 
     def culprit(self) -> str | None:
         """Return which function of the method does not do what it must, and how; None where all do."""

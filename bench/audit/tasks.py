@@ -25,7 +25,6 @@ from bench.data.task import Head, Linear, Network, Peers, Task
 from bench.kernels.per_example import Affine, cross_entropy
 from bench.models.parts import joined
 
-LARGEST = 1e37  # S times this is the size of the largest numbers
 SIZE = 10.0  # S, the norm of a canary, and the task's Lipschitz bound
 CERTAIN = 50.0  # logit of class 0 at the start; exp(-50) is negligible in float32
 FEWEST = 4  # clients, or examples of a client
@@ -34,7 +33,7 @@ SPEAKERS = 12  # agents that share noise, enough that most of the noise on each 
 FEATURES = 9  # of a task with one canary
 CHANNELS, STRIDES = (2, 4), (5, 1)  # of the convolutions
 SHAPES = ("axis", "dense")
-OVERFLOW = "overflow"  # a canary as long as numbers go, whose message is not finite
+OVERFLOW = "overflow"  # a canary of infinite coordinates, whose message is not finite
 PAIR, MANY = 2, 32  # users of the tasks with few, and features, whose number tells how large a change is
 LEAVES = ("first", "second", "third", "fourth")  # of the model of `layers`
 
@@ -275,8 +274,6 @@ class Family(NamedTuple):
     arguments: (task, rounds) -> arguments to call a method with, by name; a method takes those that it has.
     features: of the task with one canary.
     shapes: of the canary, of SHAPES.
-    largest: the coordinates of a canary of shape OVERFLOW. Linear models take data that are finite, as all data are
-        that the suite reads, and their gradients are not formed.
     """
 
     task: Callable[[Array, Array], Task]
@@ -284,7 +281,6 @@ class Family(NamedTuple):
     arguments: Callable[[Task, int], dict[str, Any]]
     features: int = FEATURES
     shapes: tuple[str, ...] = SHAPES
-    largest: float = math.inf
 
 
 def _for_users(task: Task, rounds: int) -> dict[str, Any]:
@@ -355,9 +351,9 @@ def _for_copies(task: Task, rounds: int) -> dict[str, Any]:
 
 FAMILIES = {  # in the order in which they are tried
     "users": Family(users, ("user",), _for_users),
-    "records": Family(records, ("record", "example"), _for_records, largest=LARGEST),
-    "agents": Family(agents, ("point", "coordinate"), _for_agents, largest=LARGEST),
-    "speakers": Family(speakers, ("point", "coordinate"), _for_agents, largest=LARGEST),
+    "records": Family(records, ("record", "example"), _for_records),
+    "agents": Family(agents, ("point", "coordinate"), _for_agents),
+    "speakers": Family(speakers, ("point", "coordinate"), _for_agents),
     "images": Family(images, ("example", "record"), _for_images),
     "convolutions": Family(convolutions, ("example", "record"), _for_convolutions),
     "copies": Family(copies, ("example", "record"), _for_copies),

@@ -158,7 +158,8 @@ def clipped_sum_linear(
         The sum, [output, feature] or of sparse rows [feature, output], and the norms before clipping.
     """
     norms = linear_norms(residuals, gram)
-    return linear_sum(inputs, scaled(residuals, clip_factor(norms, clip_norm)[:, None, None])), norms
+    clipped = scaled(residuals, clip_factor(norms, clip_norm)[:, None, None])
+    return linear_sum(rows_of_finite(inputs, gram), clipped), norms
 
 
 def linear_norms(
@@ -180,6 +181,25 @@ def linear_sum(
     if isinstance(inputs, sparse.Rows):
         return sparse.transposed_product(inputs, residuals)
     return jnp.einsum("qmk,qmd->kd", residuals, inputs, precision="highest")
+
+
+def rows_of_finite(
+    inputs: Float[Array, "client example feature"] | sparse.Rows, gram: Float[Array, "client example example"]
+) -> Float[Array, "client example feature"] | sparse.Rows:
+    """Return the inputs with 0 in place of a row whose squared norm is not finite.
+
+    Which rows these are depends on the data alone, so that many models still share one product with the inputs.
+
+    Args:
+        inputs: X_i.
+        gram: X_i X_i^T of the same examples.
+    """
+
+    def of_finite(inputs, finite):
+        return jax.tree.map(lambda leaf: jnp.where(finite[..., None], leaf, 0), inputs)
+
+    finite = jnp.isfinite(jnp.diagonal(gram, axis1=1, axis2=2))
+    return unless(~jnp.all(finite), lambda inputs, _: inputs, of_finite, inputs, finite)
 
 
 def gaussian_like(key: PRNGKeyArray, tree: Tree) -> Tree:

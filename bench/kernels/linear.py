@@ -19,6 +19,14 @@ def lengths(inputs: Float[Array, "*vectors feature"], order: int) -> Float[Array
     return jnp.sum(jnp.abs(inputs), -1) if order == 1 else jnp.sqrt(jnp.sum(jnp.square(inputs), -1))
 
 
+def finite_rows(inputs: Float[Array, "*vectors feature"]) -> Float[Array, "*vectors feature"]:
+    """Return the inputs with 0 in place of a vector that is not finite, whose gradient is then 0, at every model.
+
+    The functions below take such inputs: made once, they cost no time in a round.
+    """
+    return jnp.where(jnp.all(jnp.isfinite(inputs), axis=-1, keepdims=True), inputs, 0.0)
+
+
 def clipped_gradient(
     link: Callable,
     model: Float[Array, " feature"],
@@ -35,7 +43,7 @@ def clipped_gradient(
     Args:
         link: (score, target) -> loss of one example.
         model: theta.
-        inputs, targets: the examples.
+        inputs, targets: the examples; inputs that are not finite are made 0 by `finite_rows` beforehand.
         weight: 0 for padding.
         clip_norm: C > 0; inf does not clip.
         order: order of the clipped norm, 1 or 2.

@@ -24,6 +24,7 @@ from bench.kernels.gradient import (
     linear_sum,
     norms_of,
     of_batch,
+    rows_of_finite,
     scaled,
     weighted_sum,
 )
@@ -78,11 +79,12 @@ def of_linear(gram: Float[Array, "client stored stored"], w: Float[Array, "_ _"]
     """
     inputs, targets = batch.examples
     residuals = batch.weight[..., None] * (shared_scores(inputs, w) - targets)
-    norms = linear_norms(residuals, within(gram, batch))
+    products = within(gram, batch)
+    norms = linear_norms(residuals, products)
 
     def total(factors):
         counted = jnp.where(jnp.isfinite(norms), factors, 0.0)
-        return linear_sum(inputs, scaled(residuals, counted[:, None, None]))
+        return linear_sum(rows_of_finite(inputs, products), scaled(residuals, counted[:, None, None]))
 
     return UserGradients(_finite(norms), total)
 

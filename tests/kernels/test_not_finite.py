@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bench.kernels import gradient, linear, linear_network, per_example, user_gradients
+from bench.kernels import gradient, linear, linear_network, per_example, sparse, user_gradients
 from bench.kernels.per_example import Affine, ScaledLinear
 from bench.kernels.personal import Batch
 from bench.kernels.platforms import only, unless
@@ -46,27 +46,38 @@ def summed(clip):
     return lambda value, mine: clip(jax.tree.map(lambda leaf: leaf[mine], messages(value)), 1.0)[0]
 
 
-def of_linear(value, mine):
-    """Linear models by their residuals, one of which is not finite."""
-    residuals = WHOLE[..., :2].copy()
-    residuals[BAD, 1, 0] = value
-    inputs, residuals = jnp.asarray(WHOLE[mine]), jnp.asarray(residuals[mine])
-    gram = jnp.einsum("nid,njd->nij", inputs, inputs)
-    return gradient.clipped_sum_linear(inputs, residuals, gram, 1.0)[0]
+def gram_of(inputs):
+    return jnp.einsum("nid,njd->nij", inputs, inputs)
 
 
-def of_users(form):
-    """The gradients of users, one of whom has a target that is not finite."""
+def as_rows(inputs):
+    """The same inputs as sparse rows."""
+    return sparse.Rows(jnp.broadcast_to(jnp.arange(FEATURES), inputs.shape), inputs, FEATURES)
+
+
+def of_linear(form, *, of_input=False):
+    """Linear models by their residuals and inputs, one of which is not finite."""
 
     def total(value, mine):
-        targets = np.zeros((CLIENTS, EXAMPLES, 1), np.float32)
-        targets[BAD, 1] = value
-        inputs, targets = jnp.asarray(WHOLE[mine]), jnp.asarray(targets[mine])
+        inputs, residuals = WHOLE.copy(), WHOLE[..., :2].copy()
+        (inputs if of_input else residuals)[BAD, 1, 0] = value
+        inputs, residuals = jnp.asarray(inputs[mine]), jnp.asarray(residuals[mine])
+        return gradient.clipped_sum_linear(form(inputs), residuals, gram_of(inputs), 1.0)[0]
+
+    return total
+
+
+def of_users(form, *, of_input=False):
+    """The gradients of users, one of whom has a target, or an input, that is not finite."""
+
+    def total(value, mine):
+        inputs, targets = WHOLE.copy(), np.zeros((CLIENTS, EXAMPLES, 1), np.float32)
+        (inputs if of_input else targets)[BAD, 1, 0] = value
+        inputs, targets = jnp.asarray(inputs[mine]), jnp.asarray(targets[mine])
         rows = jnp.broadcast_to(jnp.arange(EXAMPLES), inputs.shape[:2])
         if form == "linear":
             batch = Batch(None, rows, (inputs, targets), jnp.full(inputs.shape[:2], 0.25))
-            gram = jnp.einsum("nid,njd->nij", inputs, inputs)
-            found = user_gradients.of_linear(gram, jnp.ones((1, FEATURES)), batch)
+            found = user_gradients.of_linear(gram_of(inputs), jnp.ones((1, FEATURES)), batch)
         else:
             batch = Batch(None, rows, (inputs, targets[..., 0]), jnp.full(inputs.shape[:2], 0.25))
             found = user_gradients.of_loss(squared_loss, jnp.zeros(FEATURES), jnp.ones(FEATURES), batch)
@@ -76,13 +87,14 @@ def of_users(form):
     return total
 
 
-def of_examples(order):
+def of_examples(order, *, of_input=False):
     def total(value, mine):
-        inputs, targets = jnp.asarray(WHOLE[:, 0][mine]), np.zeros(CLIENTS, np.float32)
-        targets[BAD] = value
+        inputs, targets = WHOLE[:, 0].copy(), np.zeros((CLIENTS, 1), np.float32)
+        (inputs if of_input else targets)[BAD, 0] = value
+        inputs, targets = linear.finite_rows(jnp.asarray(inputs[mine])), jnp.asarray(targets[mine, 0])
         link = lambda score, target: jnp.square(score - target) / 2  # noqa: E731
         weight = jnp.full(len(inputs), 0.5)
-        return linear.clipped_gradient(link, jnp.ones(FEATURES), inputs, jnp.asarray(targets[mine]), weight, 1.0, order)
+        return linear.clipped_gradient(link, jnp.ones(FEATURES), inputs, targets, weight, 1.0, order)
 
     return total
 
@@ -119,11 +131,17 @@ KERNELS = {
     "clip": by_clip,
     "clipped_sum": summed(gradient.clipped_sum),
     "clipped_sum_by_layer": summed(gradient.clipped_sum_by_layer),
-    "clipped_sum_linear": of_linear,
+    "clipped_sum_linear": of_linear(jnp.asarray),
+    "clipped_sum_linear, inputs": of_linear(jnp.asarray, of_input=True),
+    "clipped_sum_linear, sparse inputs": of_linear(as_rows, of_input=True),
     "user_gradients.of_loss": of_users("loss"),
+    "user_gradients.of_loss, inputs": of_users("loss", of_input=True),
     "user_gradients.of_linear": of_users("linear"),
+    "user_gradients.of_linear, inputs": of_users("linear", of_input=True),
     "linear, L1": of_examples(1),
     "linear, L2": of_examples(2),
+    "linear, L1, inputs": of_examples(1, of_input=True),
+    "linear, L2, inputs": of_examples(2, of_input=True),
     "network": of_network(Layers()),
     "network, by layer": of_network(Layers(), per_layer=True),
     "network, in batches": of_network(Layers(), in_batches=True),

@@ -24,7 +24,7 @@ from bench.data.task import Linear, Peers, Task
 from bench.errors import InputError, unknown_name
 from bench.kernels import draws, newton
 from bench.kernels.graph import Graph, confidence
-from bench.kernels.linear import clipped_gradient
+from bench.kernels.linear import clipped_gradient, finite_rows
 from bench.privacy import events
 
 LOCAL_STARTS = ("zero", "local", "descent")
@@ -42,12 +42,12 @@ class Agent(NamedTuple):
 
 
 def agents(task: Task) -> Agent:
-    """Return all agents, leaves [client, ...]."""
+    """Return all agents, leaves [client, ...]; an example whose inputs are not finite has inputs of 0."""
     inputs, targets = task.train
     sizes = task.num_examples[:, None]
     real = jnp.arange(inputs.shape[1])[None] < sizes
     weight = jnp.where(real, 1 / jnp.maximum(sizes, 1).astype(jnp.float32), 0.0)
-    return Agent(inputs, targets, weight, task.need(Peers).regularization)
+    return Agent(finite_rows(inputs), targets, weight, task.need(Peers).regularization)
 
 
 def regularized(task: Task, scale: Scalar) -> Task:

@@ -60,7 +60,8 @@ def silos(task: Task, phases: Phases, shared: SiloArguments) -> Silos:
     def shuffle(key):
         keys = jax.random.split(key, task.num_clients)[task.numbers()]
         order = jax.vmap(lambda key: jax.random.permutation(key, length))(keys)
-        return jax.tree.map(lambda leaf: _rows(leaf, order), task.train)
+        inputs, targets = task.train if task.linear is None else (linear.finite_rows(task.train[0]), task.train[1])
+        return jax.tree.map(lambda leaf: _rows(leaf, order), (inputs, targets))
 
     def answers(key, records, t, w):
         """Return who answers, and the messages."""
