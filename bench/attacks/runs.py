@@ -36,10 +36,10 @@ class Attacked(NamedTuple):
     trial: int = 0
 
     def program(self, **how: Any) -> tuple[engine.Program, dict]:
-        """Return what is fixed when compiling, and the traced arguments, at one point."""
+        """Return what is fixed when compiling, and the traced arguments."""
         traced = parameters(self.method)[1]
         static = tuple((name, value) for name, value in self.args.items() if name not in traced)
-        hypers = {name: jnp.float32([self.args[name]]) for name in sorted(traced)}
+        hypers = {name: jnp.float32(self.args[name]) for name in sorted(traced)}
         return engine.Program(self.method.make, static, self.rounds, False, measure=engine.nothing, **how), hypers
 
     def keys(self, seeds) -> jax.Array:
@@ -65,7 +65,7 @@ def _scored(task: Task, runs, hypers, state, candidates, *, program: engine.Prog
     def one(run):
         given, state = run
         model = engine.scored(program, task, given, hypers, state, _released)
-        return score(task, candidates, jax.tree.map(lambda leaf: leaf[0, 0], model))
+        return score(task, candidates, jax.tree.map(lambda leaf: leaf[0], model))
 
     each = jax.tree.map(lambda leaf: leaf[:, None], (runs, state))
     return jax.lax.map(one, each)
@@ -169,7 +169,7 @@ def trajectory(attacked: Attacked, outputs: np.ndarray, inputs: np.ndarray, *, s
     state, _ = engine.start(task, keys, hypers, program=program)
     first = engine.scored(program, task, keys, hypers, state, _released)
     _, models, _ = engine.advance(task, keys, hypers, state, 0, program=program)
-    models = jnp.concatenate([first[None], models])[:, 0, 0]
+    models = jnp.concatenate([first[None], models])[:, 0]
     return tuple(
         np.asarray(cosines)
         for cosines in (

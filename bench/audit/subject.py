@@ -290,20 +290,17 @@ def run(subject: Subject, canaries, keys, *, present=None, chunk: int = CHUNK, s
 def _in_chunks(subject: Subject, canaries, present, keys, *, chunk: int, start: float) -> Views:
     traced = parameters(subject.method)[1]
     static = tuple((name, value) for name, value in subject.args.items() if name not in traced)
-    hypers = {name: jnp.float32([subject.args[name]]) for name in sorted(traced)}
+    hypers = {name: jnp.float32(subject.args[name]) for name in sorted(traced)}
     of_run = _of_run(subject.family, start)
     program = engine.Program(subject.method.make, static, subject.rounds, False, of_run, _look, engine.nothing)
     places = np.minimum(np.arange(-(-len(canaries) // chunk) * chunk), len(canaries) - 1).reshape(-1, chunk)
     task, parts = _smallest(subject.family), []
     for rows in places:
         given = jnp.asarray(canaries[rows], jnp.float32), jnp.asarray(present[rows])
-        state, _ = engine.start(task, (keys[rows], given), hypers, program=program)
-        first = _seen_first(task, (keys[rows], given), hypers, state, program=program)
-        _, (seen, info), _ = engine.advance(task, (keys[rows], given), hypers, state, 0, program=program)
-        parts.append(jax.device_get((first[None], seen, info)))
-    # From [round, run, 1, ...] of each chunk to [run, round, ...] of all.
+        parts.append(jax.device_get(_run(task, (keys[rows], given), hypers, program=program)))
+    # From [round, run, ...] of each chunk to [run, round, ...] of all.
     first, seen, info = jax.tree.map(
-        lambda *leaves: np.concatenate(leaves, axis=1)[:, : len(canaries), 0].swapaxes(0, 1), *parts
+        lambda *leaves: np.concatenate(leaves, axis=1)[:, : len(canaries)].swapaxes(0, 1), *parts
     )
     with np.errstate(invalid="ignore", over="ignore"):  # of numbers that are not finite
         changes = np.concatenate([first, np.diff(np.concatenate([first, seen], axis=1), axis=1)], axis=1)
@@ -342,8 +339,12 @@ def _look(task: Task, algorithm: Algorithm, state: State, info: dict[str, Any]):
 
 
 @partial(jax.jit, static_argnames="program")
-def _seen_first(task: Task, runs, hypers, state, *, program: engine.Program) -> jax.Array:
-    return engine.scored(program, task, runs, hypers, state, _seen)
+def _run(task: Task, runs, hypers, *, program: engine.Program):
+    """Return what is public at the start [1, run, number] and after each round, and what the rounds report."""
+    state, _ = engine.start(task, runs, hypers, program=program)
+    first = engine.scored(program, task, runs, hypers, state, _seen)
+    _, (seen, info), _ = engine.advance(task, runs, hypers, state, 0, program=program)
+    return first[None], seen, info
 
 
 def unseen_state(subject: Subject) -> list[str]:

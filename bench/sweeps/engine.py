@@ -88,11 +88,13 @@ def run_keys(trials, seeds):
     return jax.vmap(run_key)(trials, seeds)
 
 
-def _over(function, in_axes, out_axes, size: int) -> Callable:
+def _over(function, in_axes, out_axes, size: int | None) -> Callable:
     """`jax.vmap` over the first axis of what has axis 0; for size 1 the plain function, which compiles to faster code.
 
-    in_axes and out_axes are pytree prefixes of 0 and None.
+    in_axes and out_axes are pytree prefixes of 0 and None. Where size is None nothing has the axis.
     """
+    if size is None:
+        return function
     if size > 1:
         return jax.vmap(function, in_axes=in_axes, out_axes=out_axes)
 
@@ -109,9 +111,10 @@ def _over(function, in_axes, out_axes, size: int) -> Callable:
     return alone
 
 
-def _sizes(runs, hypers) -> tuple[int, int]:
-    """Numbers of seeds and of points; 1 where a method has no hyperparameters."""
-    return len(jax.tree.leaves(runs)[0]), len(next(iter(jax.tree.leaves(hypers)), (0,)))
+def _sizes(runs, hypers) -> tuple[int, int | None]:
+    """Numbers of seeds and of points; None where hyperparameters are numbers, so that there is no axis of points."""
+    points = {leaf.shape for leaf in jax.tree.leaves(hypers)} - {()}
+    return len(jax.tree.leaves(runs)[0]), min(points)[0] if points else None
 
 
 def scored(program: Program, task: Task, runs, hypers, state, score: Callable) -> Any:
