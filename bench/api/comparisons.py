@@ -141,17 +141,13 @@ def _compared(
         InputError: for those that cannot be made, for want of their data; all others have been made then.
     """
     from bench.comparison import run as comparing
-    from bench.comparison.stages import shorter
-    from bench.execution.estimate import following
     from bench.execution.pool import Pool
     from bench.execution.run import use_compilation_cache
 
     use_compilation_cache()
     failed = []
     with Pool(executor, workers, devices=devices) as pool:
-        for place, request in enumerate(requests, start=1):
-            pool.command.shorter = shorter(request)
-            pool.command.following = following(len(requests) - place, "task")
+        for request in requests:
             try:
                 compared = comparing.compare(request, pool)
             except InputError as error:

@@ -110,11 +110,10 @@ def upcoming_of(
     Args:
         wanted, scale, out, fresh, pool, data_files: what to run, and where.
     """
-    from bench.execution.chosen import requested, shorter
+    from bench.execution.chosen import requested
     from bench.execution.run import Upcoming, opened
 
     def open_it(stack: ExitStack):
-        pool.command.shorter = shorter(wanted, scale)
         folder = of_scale(out, scale, wanted.part.name)
         part_files.check_writable(Path(out))
         whole = wanted.whole

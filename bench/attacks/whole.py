@@ -21,9 +21,7 @@ from bench.attacks.runs import scores
 from bench.attacks.targets import Target, Targets, targets
 from bench.data.files import DataFiles
 from bench.errors import InputError, cannot_write
-from bench.execution.estimate import Command, Shorter, Work, duration, half
-from bench.execution.progress import Meter, Part
-from bench.execution.steps import Compiled, Compiling, Trained
+from bench.execution.progress import Meter, Step, duration
 from bench.files import AS_TEXT, set_aside, write_whole
 from bench.sweeps.rows import commit
 
@@ -91,22 +89,13 @@ def attack_all(
         return done
     task_made = left[0].attacked.task
     attacked = units.units_of(task_made, found.unit, runs, seed)
-    command, works = (
-        Command(),
-        [Work(asked.label, asked.attacked.rounds * runs, asked.attacked.rounds, 1) for asked in left],
-    )
-    command.shorter = _shorter(options, left)
-    command.estimate.begin(works)
-    with Meter(f"attacks on {task}", int(sum(work.units for work in works)), command=command, say=say) as meter:
-        for place, (asked, work) in enumerate(zip(left, works, strict=True), 1):
-            timer = _Timer(meter.part(work.kind, int(work.units)))
-            row = _row(asked, attacked, found, options, timer.add) | {"commit": code}
-            timer.close()
+    with Meter(f"attacks on {task}", runs * sum(asked.attacked.rounds for asked in left), say=say) as meter:
+        for place, asked in enumerate(left, 1):
+            row = _row(asked, attacked, found, options, _timed(meter)) | {"commit": code}
             row = pd.DataFrame([row])
             done = _ordered(pd.concat([done, row], ignore_index=True) if len(done) else row)
             _write(found.folder, done)
-            to_come = meter.left()
-            rest = f"; about {duration(to_come.seconds)} left" if to_come and place < len(left) else ""
+            rest = f"; about {duration(meter.left_s())} left" if place < len(left) else ""
             said = _said({str(name): value for name, value in row.iloc[0].items()})
             say(f"attack {place} of {len(left)}, {asked.label} {_at(asked.target)}: {said}{rest}")
     for label in found.silent:
@@ -114,38 +103,16 @@ def attack_all(
     return done
 
 
-class _Timer:
-    """Times an attack for a meter: the rounds of its runs, and all other work, which is counted as compiling is."""
+def _timed(meter: Meter) -> Callable[[int], None]:
+    """Return what is told of the run-rounds that were done since the last call, 0 before the first, and times them."""
+    last = [time.monotonic()]
 
-    def __init__(self, part: Part):
-        self.part, self.rounds_s = part, 0.0
-        self.began = self.last = time.monotonic()
-        part.report(Compiling())
-
-    def add(self, units: int) -> None:
-        """These run-rounds were done since the last call; 0 before the first."""
-        now = time.monotonic()
+    def add(units: int) -> None:
+        last.append(time.monotonic())
         if units:
-            self.rounds_s += now - self.last
-            self.part.report(Trained(units, now - self.last))
-        else:
-            self.part.started()
-        self.last = now
+            meter.report(Step(units, last[-1] - last[-2]))
 
-    def close(self) -> None:
-        """The attack is over."""
-        self.part.report(Compiled(time.monotonic() - self.began - self.rounds_s))
-        self.part.close()
-
-
-def _shorter(options: Mapping[str, int], left: Sequence[Target]) -> list[Shorter]:
-    """Return the options of `attack` that would give it less to do."""
-    shorter = half("--runs", options["runs"])
-    if len({asked.target for asked in left}) > 1:
-        shorter.append(Shorter("fewer --epsilon"))
-    if len({asked.label for asked in left}) > 1:
-        shorter.append(Shorter("the names of fewer methods"))
-    return [*shorter, Shorter("--canaries 0")] if options["canaries"] else shorter
+    return add
 
 
 def _row(

@@ -44,7 +44,7 @@ from bench.audit.subject import (
 from bench.audit.tasks import BESIDES, FAMILIES, OVERFLOW, SHAPES
 from bench.audit.text import text_of
 from bench.errors import InputError, in_one_line
-from bench.execution.estimate import LONG_S, Shorter, half, long_text
+from bench.execution.progress import LONG_S, duration
 from bench.privacy.events import ADD_OR_REMOVE
 
 FEWEST_RUNS, FEWEST_CANARIES = 300, 20
@@ -295,29 +295,17 @@ def audit(
     return found
 
 
-def shorter(*, runs: int, canaries: int, power: bool, seconds: float, **_: Any) -> list[Shorter]:
-    """Return the options of `audit` that would give it less to do; all but the canaries leave it less sharp."""
-    options = half("--runs", runs)
-    options += [Shorter("--no-power")] if power else []
-    options += [Shorter("--seconds 0")] if power and seconds else []
-    return [*options, Shorter("--canaries 0")] if canaries else options
-
-
-def _long(first_s: float, *, tasks: int, runs: int, power: bool, seconds: float) -> str | None:
-    """Return the sentences for an audit that takes more than LONG_S; None for others.
+def _long(first_s: float, *, tasks: int, power: bool, seconds: float) -> str | None:
+    """Return the sentence for an audit that takes more than LONG_S; None for others.
 
     Args:
         first_s: seconds of the first game of all relations on one task, without compiling.
         tasks: that are played on.
-        runs, power, seconds: as for `audit`.
+        power, seconds: as for `audit`.
     """
     searched = len(FACTORS).bit_length() if power else 0  # games with less noise
-    playing_s = tasks * first_s * (1 + searched)
-    total_s = playing_s + (seconds if power else 0.0)
-    if total_s <= LONG_S:
-        return None
-    options = shorter(runs=runs, canaries=0, power=power, seconds=seconds)
-    return long_text(total_s, 0.0, playing_s, options)
+    total_s = tasks * first_s * (1 + searched) + (seconds if power else 0.0)
+    return f"This takes about {duration(total_s)}." if total_s > LONG_S else None
 
 
 class _Played(NamedTuple):
@@ -370,7 +358,7 @@ def _play_on(
     games = {relation: play(subject, relation, shapes, runs=runs, seed=seed + 1) for relation in relations}
     released = max(released, *(game.released for game in games.values()))
     first_s = sum(2 * runs * len(shapes) * game.seconds for game in games.values())
-    if tasks and (text := _long(first_s, tasks=tasks, runs=runs, power=power, seconds=seconds)):
+    if tasks and (text := _long(first_s, tasks=tasks, power=power, seconds=seconds)):
         say(text)
     # A count and a Gaussian bound of the game and of the one run for each relation, one for the numbers that are
     # reported, and a count for each way of accounting.

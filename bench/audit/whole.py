@@ -17,11 +17,11 @@ import pandas as pd
 
 from bench.algorithms import ALGORITHMS
 from bench.analysis.tables import markdown, without_formulas
-from bench.audit.report import Audit, audit, check, shorter
+from bench.audit.report import Audit, audit, check
 from bench.audit.subject import TooManyCanaries, families_of
 from bench.audit.text import number
 from bench.errors import InputError, cannot_write
-from bench.execution.estimate import LONG_S, duration, long_text
+from bench.execution.progress import LONG_S, duration
 from bench.files import AS_TEXT, set_aside, write_whole
 from bench.sweeps.rows import commit
 
@@ -77,7 +77,7 @@ def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **o
         say(f"audit {place} of {len(left)}, {name} on {family}: {_verdict(found)}; {about}")
         if not warned and place >= ENOUGH and elapsed + remaining > LONG_S:
             warned = True
-            say(long_text(elapsed + remaining, 0.0, elapsed + remaining, shorter(**options)))
+            say(f"This takes about {duration(elapsed + remaining)}.")
     if not left:
         _write(out, _ordered(done, asked))
         say(f"{path} has all {len(asked)} audits with these options already")

@@ -6,14 +6,11 @@ chosen. With noise, larger steps cost accuracy long before they diverge, and one
 """
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain, product
-from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -24,15 +21,13 @@ from bench.analysis.measured import over_target, spent
 from bench.comparison.columns import COSTS, LABELS, TUNED
 from bench.comparison.plan import Candidate, Plan
 from bench.comparison.report.convergence import rounds_between
-from bench.comparison.request import BOARD, TUNING_SEEDS, Request
+from bench.comparison.request import TUNING_SEEDS, Request
 from bench.comparison.result import Comparison, Tuning, at_end
 from bench.comparison.search import CLOSER, FINALISTS, FURTHER_SEEDS, Setting, near, portions, size
 from bench.comparison.statements import calibrated, releases_of
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.execution.estimate import Shorter, Work, half
 from bench.execution.pool import Pool
-from bench.execution.queue import guess_s
 from bench.execution.run import run_sweep
 from bench.privacy.selection import epsilon_of_best
 from bench.store import part_files
@@ -74,58 +69,6 @@ def _without_draws_on_the_way(part: pa.Table, *, metric: str) -> pa.Table:
     return part
 
 
-def shorter(request: Request) -> list[Shorter]:
-    """Return the options of `compare` and of `board` that would give a comparison less to do; none where a board says
-    all."""
-    if request.board is not None:
-        return []
-    tuning = request.num_settings / (request.num_settings + 1)
-    epsilons = len(request.epsilons)
-    options = half("--settings", request.num_settings, tuning)
-    if epsilons > 1:  # the case without noise is always added
-        options.append(Shorter(f"{epsilons // 2} of the --epsilons", (epsilons - epsilons // 2) / (epsilons + 1)))
-    options += half("--seeds", request.num_splits) + half("--rounds", request.num_rounds)
-    return options if request.scale == BOARD else [*options, Shorter("fewer --baselines")]
-
-
-def _later(plan: Plan, task: Task, settings: Mapping[str, Sequence[Setting]]) -> dict[tuple[str, int], list[Work]]:
-    """Return the work of the stages after the first that is not done, by (sweep, split): settings near the best ones,
-    and the tests."""
-    request, later = plan.request, {}
-    task_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(task))
-    stages = {f"{TUNING}_{look}": number for look, number in enumerate(portions(request.num_settings)[1], start=1)}
-    again = f"{TUNING}_{_last_look(request)}"
-    names = [*stages, again, TEST]
-    done = {stage: Counter() if request.fresh else _finished_runs(request.folder / stage) for stage in names}
-    for stage, split in product(names, range(request.num_splits)):
-        works = []
-        for label, candidate in plan.candidates.items():
-            if stage in stages and size(candidate.space) <= request.num_settings:
-                continue  # all combinations are tried in the first stage
-            method = candidate.method
-            whole = arguments(method, {**candidate.applied(settings[label][0]), method.noise: 1.0})
-            if stage == again:
-                runs = (math.inf in candidate.epsilons) * min(FINALISTS, len(settings[label])) * FURTHER_SEEDS
-            else:
-                runs = len(candidate.epsilons) * stages.get(stage, 1)
-            runs -= done[stage][label, split]
-            if runs <= 0:
-                continue
-            units = runs * candidate.num_rounds(task, whole)
-            works.append(Work((request.problem.name, label), units, guess_s(units, task_bytes), int(split == 0)))
-        later[f"{request.name}/{stage}", split] = works
-    return later
-
-
-def _finished_runs(folder: Path) -> Counter[tuple[str, int]]:
-    """Return the number of runs in the folder of a stage by (name in the legend, split)."""
-    runs = Counter()
-    for _, table in part_files.readable_parts(folder, []):
-        ends = at_end(table.select(["algorithm", "trial", "rounds", "num_rounds"]).to_pandas())
-        runs.update(zip(ends["algorithm"], ends["trial"], strict=True))
-    return runs
-
-
 def tune(plan: Plan, pool: Pool | None = None) -> Tuning:
     """Search for the best setting of every method at every epsilon and split, on the held-out data of that split.
 
@@ -144,8 +87,6 @@ def tune(plan: Plan, pool: Pool | None = None) -> Tuning:
     }
     pairs = [(split, TUNING_SEEDS + split) for split in splits]
     sweep = _sweep(plan, TUNING, make, points, pairs, eval_every=None, at_start=False)
-    if pool is not None:
-        pool.command.estimate.expect(_later(plan, task, settings))
     run_sweep(sweep, scale=request.scale, out=request.out, fresh=request.fresh, pool=pool)
     runs = at_end(part_files.read(request.folder / TUNING))
     runs = runs[runs["trial"] < request.num_splits].assign(look=0)

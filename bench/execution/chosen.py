@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from bench.data.tasks.registry import task_named
 from bench.errors import InputError, shown, unknown_name
-from bench.execution.estimate import Shorter, half
 from bench.papers import SWEEPS
 from bench.store import SCALES, together_with
 from bench.store.requests import GridRequest, checked_name
@@ -89,21 +88,6 @@ def at_scales(name: str, scale: str, task: str | None = None) -> list[Sweep]:
     """Return a sweep at a scale, and then at the other scales whose results the same folder has; on another task, where
     one is named."""
     return [_on(SWEEPS[name](each), task) for each in together_with(scale)]
-
-
-def shorter(wanted: Chosen, scale: str) -> list[Shorter]:
-    """Return the options of `run` that would give a sweep less to do."""
-    sweep = wanted.part
-    num_points = sum(len(entry.points) for entry in sweep.entries.values())
-    seeds = len(sweep.repetitions()) if sweep.trials is None else sweep.seeds
-    options = half("--seeds", seeds)
-    if num_points > 1:
-        options.append(Shorter("a --where or --grid with half of the points", 0.5))
-    if isinstance(sweep.num_rounds, int):
-        options += half("--rounds", sweep.num_rounds)
-    if scale != SCALES[0]:
-        options.append(Shorter(f"--scale {SCALES[0]}"))
-    return options
 
 
 def requested(request: GridRequest, name: str) -> Sweep:

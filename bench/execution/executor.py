@@ -3,7 +3,7 @@
 from concurrent.futures import Future
 from typing import Protocol
 
-from bench.execution.steps import Report
+from bench.execution.progress import Report
 from bench.execution.unit import Outcome, Trainer, Unit
 
 

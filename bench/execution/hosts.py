@@ -20,9 +20,9 @@ from jax.experimental import multihost_utils
 
 from bench.errors import InputError, in_one_line
 from bench.execution import memory
+from bench.execution.progress import Report
 from bench.execution.shared import Receiver, Sender
 from bench.execution.source import code
-from bench.execution.steps import Report
 from bench.execution.unit import Outcome, Trainer, Unit
 
 SILENT_S = 30  # without a sign of life, after which a process counts as dead

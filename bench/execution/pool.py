@@ -6,9 +6,9 @@ import jax
 
 from bench.errors import InputError
 from bench.execution import memory, resources
-from bench.execution.estimate import Command
 from bench.execution.executor import Executor, InProcess
 from bench.execution.processes import Processes
+from bench.execution.progress import Command
 
 EXECUTORS = "local, ray or ray://HOST:PORT"
 WORTH_S = 2.0  # least seconds of work, as estimated by `queue`, that justify starting further processes
@@ -17,7 +17,7 @@ WORTH_S = 2.0  # least seconds of work, as estimated by `queue`, that justify st
 class Pool:
     """Workers for the sweeps of one command; a context manager that ends them.
 
-    command: what is known of the command's work, for estimates of how long it takes.
+    command: what the sweeps of the command have in common on the terminal.
 
     Args:
         executor: "local" (processes of this machine), "ray" (the cluster that RAY_ADDRESS names, or else one of this

@@ -17,9 +17,9 @@ import jax
 from bench.errors import SUITE, InputError
 from bench.execution import resources
 from bench.execution.executor import WorkerDied
+from bench.execution.progress import Report
 from bench.execution.shared import Sender, Wire
 from bench.execution.source import code
-from bench.execution.steps import Report
 from bench.execution.unit import Outcome, Unit
 from bench.execution.worker import Settings
 

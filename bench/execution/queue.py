@@ -13,11 +13,6 @@ BYTES_PER_SECOND = 5e9  # assumed speed of a new program, whose round reads a ta
 WORTH_S = 1.0  # least seconds of work that justify another worker, in addition to the time of compiling
 
 
-def guess_s(run_rounds: float, task_bytes: float) -> float:
-    """Return the seconds of work, estimated without any measurement."""
-    return run_rounds * task_bytes / BYTES_PER_SECOND
-
-
 @dataclass(frozen=True)
 class Block:
     """Points times remaining runs that one program can train.
@@ -53,7 +48,7 @@ class Block:
     @cached_property
     def guess_s(self) -> float:
         """The seconds of work, estimated without any measurement."""
-        return guess_s(self.run_rounds, self.task_bytes)
+        return self.run_rounds * self.task_bytes / BYTES_PER_SECOND
 
     def part(self, points: slice = slice(None), runs: slice = slice(None), **changes) -> "Block":
         """Return a block with some of the points and runs."""

@@ -8,8 +8,8 @@ from typing import Any
 from bench.errors import SUITE, InputError
 from bench.execution.executor import WorkerDied
 from bench.execution.processes import ROOT, settings
+from bench.execution.progress import Report, Step
 from bench.execution.shared import Sender, Wire
-from bench.execution.steps import Compiled, Report, Trained
 from bench.execution.unit import Outcome, Unit
 from bench.execution.worker import Settings
 
@@ -109,10 +109,8 @@ class RayTasks:
             future.set_exception(error)
         else:
             if outcome.rows is not None:  # a Ray task reports only at its end
-                if outcome.compile_s > 0:
-                    report(Compiled(outcome.compile_s))
                 units = outcome.num_points * outcome.num_runs * unit.points[0].num_rounds
-                report(Trained(units, outcome.train_s))
+                report(Step(units, outcome.train_s))
             future.set_result(outcome)
 
     def close(self) -> None:

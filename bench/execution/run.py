@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack, nullcontext
 from functools import partial
@@ -15,12 +15,10 @@ from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.errors import InputError, all_of
 from bench.execution import compile_cache
-from bench.execution.estimate import Work, following
 from bench.execution.executor import Executor, WorkerDied
 from bench.execution.pool import Pool
-from bench.execution.progress import Meter, Part
-from bench.execution.queue import Block, Queue, describe, rounded_up
-from bench.execution.reasons import reasons
+from bench.execution.progress import Meter, Piece
+from bench.execution.queue import Block, Queue, describe
 from bench.execution.unit import Outcome, Unit
 from bench.files import cache_folder
 from bench.store import of_scale
@@ -52,7 +50,6 @@ class Opened(NamedTuple):
     origin: of the rows; None where nothing is to be trained.
     task_of: (name, trial) -> the task.
     store, meter: which take the rows and count the work.
-    names: those under which the estimate of the command expects the work.
     """
 
     name: str
@@ -61,7 +58,6 @@ class Opened(NamedTuple):
     task_of: Callable[[tuple[str, int]], Task]
     store: Store
     meter: Meter
-    names: list[Hashable]
 
 
 class Upcoming(NamedTuple):
@@ -182,9 +178,6 @@ def opened(
     if blocks or not silent:
         part = f", trial {', '.join(map(str, seeds_of))}" if silent else ""
         meter.say(f"{sweep.name} at scale {scale}{part}: {num_runs} runs to do, {len(done)} in {folder}")
-    if blocks:
-        longest = max(blocks, key=lambda block: block.guess_s)
-        meter.reasons = lambda: reasons(longest.points, tasks[longest.task[0]])
     shelf = _Shelf({(name, first_trial): task for name, task in tasks.items()})
     return Opened(
         sweep.name,
@@ -193,7 +186,6 @@ def opened(
         partial(shelf.task, sweep, data_files=data_files),
         store,
         meter,
-        [(sweep.name, trial) for trial in seeds_of],
     )
 
 
@@ -238,25 +230,6 @@ class _Shelf:
         return self.tasks[key]
 
 
-def _kind(block: Block) -> tuple[str, str]:
-    """Return the task and the method, whose run-rounds take about as long each."""
-    return block.task[0], block.points[0].algorithm
-
-
-def _works(
-    blocks: list[Block], counted: set[Hashable], workers: int, most: int | None, shared_sizes: bool
-) -> list[Work]:
-    """Return the work of blocks; programs that are in `counted`, and so were compiled before, are not, and new ones
-    enter."""
-    works = []
-    for block in blocks:
-        size = min(len(block.points), most or len(block.points))
-        key = (block.program, rounded_up(size, shared=workers > 1) if shared_sizes else size, len(block.runs))
-        works.append(Work(_kind(block), block.run_rounds, block.guess_s, int(key not in counted)))
-        counted.add(key)
-    return works
-
-
 class _Running:
     """A sweep that is being worked on.
 
@@ -271,15 +244,18 @@ class _Running:
         self.pending = 0  # units that workers have
         self.given_up: list[Block] = []
 
-    def unit(self) -> tuple[Block, Unit, Part]:
-        """Return the next unit, with its block, and its part of what the meter counts."""
+    def unit(self) -> tuple[Block, Unit, Piece]:
+        """Return the next unit, with its block, and its piece of what the meter counts."""
         sweep, block = self.sweep, self.queue.pop()
         assert sweep.origin is not None
-        counted = sweep.meter.part(_kind(block), block.run_rounds)
         self.pending += 1
-        return block, Unit(sweep.origin, sweep.task_of(block.task), block.points, block.runs, block.chunk), counted
+        return (
+            block,
+            Unit(sweep.origin, sweep.task_of(block.task), block.points, block.runs, block.chunk),
+            Piece(sweep.meter),
+        )
 
-    def take(self, block: Block, counted: Part, future: Future[Outcome]) -> None:
+    def take(self, block: Block, counted: Piece, future: Future[Outcome]) -> None:
         """Write what came back of a unit, and put back what was not done."""
         self.pending -= 1
         meter = self.sweep.meter
@@ -300,7 +276,6 @@ class _Running:
                 "with fewer"
             )
         else:
-            counted.close()
             self.sweep.store.write(outcome.rows)
         self.queue.finished(block, outcome)
 
@@ -329,7 +304,7 @@ class _Driver:
         self.pool, self.most, self.shared_sizes = pool, most, shared_sizes
         self.executor: Executor | None = None
         self.running: list[_Running] = []
-        self.pending: dict[Future[Outcome], tuple[_Running, Block, Part]] = {}
+        self.pending: dict[Future[Outcome], tuple[_Running, Block, Piece]] = {}
         self.errors: list[InputError] = []
 
     @property
@@ -349,7 +324,6 @@ class _Driver:
         except InputError as error:
             self.errors.append(error)
             return
-        beside = bool(self.running)
         queue = Queue(sweep.blocks, most=self.most, shared_sizes=self.shared_sizes)
         self.running.append(_Running(sweep, queue, stack))
         if sweep.blocks:
@@ -358,10 +332,6 @@ class _Driver:
                 self.executor = executor
         for one in self.running:
             one.queue.workers = one.sweep.meter.workers = self.num_workers
-        command = sweep.meter.command
-        with sweep.meter.lock:
-            works = _works(sweep.blocks, command.programs, self.num_workers, self.most, self.shared_sizes)
-            command.estimate.begin(works, sweep.names, beside=beside)
 
     def submit(self) -> None:
         """Give units to workers that have none."""
@@ -410,8 +380,6 @@ def run_all(upcoming: Sequence[Upcoming], pool: Pool, *, most: int | None = None
             while todo and driver.wants_more():
                 if {one.sweep.name for one in driver.running} & set(todo[0].after):
                     break
-                if len(upcoming) > 1:
-                    pool.command.following = following(len(todo) - 1, "sweep")
                 driver.begin(todo.pop(0), everything)
                 driver.end()
             if not driver.running:

@@ -11,8 +11,8 @@ import pandas as pd
 from bench.data.task import Task
 from bench.errors import InputError
 from bench.execution.memory import ran_out
+from bench.execution.progress import Report, Step
 from bench.execution.snapshots import Snapshots
-from bench.execution.steps import Compiled, Compiling, Report, Resumed, Trained
 from bench.sweeps import devices, diagnose, engine
 from bench.sweeps.points import Point
 from bench.sweeps.rows import Origin, rows_of
@@ -61,25 +61,22 @@ class _Watch:
     Args:
         report: receives the steps.
         runs: runs times points that go together.
-        compiling_since: when compiling began, by `time.monotonic`; None where nothing was compiled.
     """
 
-    def __init__(self, report: Report, runs: int, compiling_since: float | None):
-        self.report, self.runs, self.compiling_since = report, runs, compiling_since
+    def __init__(self, report: Report, runs: int):
+        self.report, self.runs = report, runs
         self.done, self.last = 0, time.monotonic()
 
     def at(self, rounds: int) -> None:
         """The first `rounds` rounds are done; 0 when the runs are started, for which a program was compiled too."""
         now = time.monotonic()
         if rounds > self.done:
-            self.report(Trained((rounds - self.done) * self.runs, now - self.last))
-        elif self.compiling_since is not None:
-            self.report(Compiled(now - self.compiling_since))
+            self.report(Step((rounds - self.done) * self.runs, now - self.last))
         self.done, self.last = max(self.done, rounds), now
 
     def resumed(self, rounds: int, said: str) -> None:
         """The first `rounds` rounds were done by an earlier command; a sentence says so."""
-        self.report(Resumed(rounds * self.runs, said))
+        self.report(Step(rounds * self.runs, said=said))
         self.done = rounds
 
 
@@ -106,19 +103,19 @@ class Trainer:
         first, points, runs, task = unit.points[0], unit.points, list(unit.runs), self._task(unit.task)
         program = engine.Program(first.method.make, first.static, first.eval_every, first.at_start)
         messages: list[str] = []
-        known, began = set(self.fitted), time.monotonic()
+        began = time.monotonic()
         try:
-            fitted, fitting_s = self._fitted(program, unit, len(runs), messages, report)
+            fitted, fitting_s = self._fitted(program, unit, len(runs), messages)
             if len(runs) > 1 and fitted.chunk < len(points):  # several runs only where all points fit
                 runs = runs[:1]
-                fitted, fitting_s = self._fitted(program, unit, 1, messages, report)
+                fitted, fitting_s = self._fitted(program, unit, 1, messages)
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
             if not ran_out(error):
                 raise
             return Outcome(None, len(points), len(runs), len(points), 0.0, time.monotonic() - began, tuple(messages))
         compile_s, points = time.monotonic() - began, points[: fitted.chunk]
         hypers = {name: np.array([point.traced[name] for point in points]) for name in first.traced}
-        watch = _Watch(report, len(points) * len(runs), began if known != {*self.fitted} else None)
+        watch = _Watch(report, len(points) * len(runs))
         asked = [(point.id, point.traced) for point in points], first.num_rounds, first.eval_every
         shape = len(runs), fitted.chunk
         snapshots = Snapshots(jax.tree.leaves(task), (task.name, *asked, runs, fitted.chunk, self.devices), shape)
@@ -175,7 +172,7 @@ class Trainer:
             self._laid = task, devices.lay_out(task, self.devices)
         return self._laid[1]
 
-    def _fitted(self, program: engine.Program, unit: Unit, num_runs: int, messages: list[str], report: Report):
+    def _fitted(self, program: engine.Program, unit: Unit, num_runs: int, messages: list[str]):
         """Return the chunk of this many runs that fits at once, and the seconds of compiling it."""
         task = self._task(unit.task)
         leaves, structure = jax.tree.flatten(task)
@@ -183,7 +180,6 @@ class Trainer:
         size = unit.chunk or len(unit.points)
         key = (program, structure, shapes, num_runs, size)
         if key not in self.fitted:
-            report(Compiling())
             began = time.monotonic()
             made = engine.fitted_chunk(program, task, num_runs, unit.points[0].traced, size, budget=self.budget)
             self.fitted[key] = made, time.monotonic() - began

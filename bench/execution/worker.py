@@ -8,7 +8,7 @@ connection does, and so never outlives its driver.
     unit                  ->
                           <-    need KEY
     the object            ->
-                          <-    progress (a step, see `steps`), any number of times
+                          <-    progress (a Step), any number of times
                           <-    outcome | error
 """
 

@@ -1,12 +1,13 @@
-"""Progress on a terminal that is none: how much is done, at which rate, what is left, and that work goes on."""
+"""Progress: how much is done, at which rate, and what is left; a bar on a terminal, and lines elsewhere."""
 
-import re
-import threading
-import time
+import io
+from itertools import pairwise
 
-from bench.execution.estimate import Command, Shorter
-from bench.execution.progress import Meter
-from bench.execution.steps import Compiled, Compiling, Trained
+import pytest
+from rich.console import Console
+
+from bench.execution import progress
+from bench.execution.progress import Command, Meter, Piece, Step, duration
 
 
 def said(capsys) -> list[str]:
@@ -14,67 +15,62 @@ def said(capsys) -> list[str]:
     return capsys.readouterr().err.splitlines()
 
 
-def test_where_nothing_is_measured_a_line_says_that_it_goes_on(capsys):
-    with Meter("x", 10, every=0.1) as meter:
-        time.sleep(0.5)
-        lines = said(capsys)
-        assert 1 <= len(lines) <= 5
-        assert all(re.fullmatch(r"x: starting since \d+ s", line) for line in lines)
-        meter.part("kind", 10).report(Compiled(1.0))
-        time.sleep(0.3)
-        assert re.fullmatch(r"x: 0 % since \d+ s, still computing", said(capsys)[-1])
-    time.sleep(0.3)
-    assert said(capsys) == []
+def test_what_is_left_counts_the_seconds_of_rounds_that_were_measured_here(capsys):
+    """100 run-rounds in 20 s, and 300 that an earlier command did."""
+    with Meter("x", 1000, every=0.0) as meter:
+        piece = Piece(meter)
+        piece.report(Step(300, said="300 are done"))
+        piece.report(Step(100, 20.0))
+        assert said(capsys) == ["300 are done", "x: 30 %", "x: 40 %, 5 run-rounds/s, about 2 min left"]
+        piece.undo()
+        meter.workers = 4
+        meter.report(Step(1000, 200.0))
+    assert said(capsys)[-1] == "x: 100 %, 20 run-rounds/s"
 
 
-def test_nothing_of_a_meter_runs_on_while_the_interpreter_ends():
-    """A thread that outlives it may free the last arrays then, and JAX aborts the process: 2 of 45 short commands."""
-    before = set(threading.enumerate())
-    with Meter("x", 10):
-        assert len(set(threading.enumerate()) - before) == 1
-    assert set(threading.enumerate()) <= before
-
-
-def test_compiling_is_named_and_a_fast_sweep_says_one_line(capsys):
-    with Meter("x", 10, every=0.1) as meter:
-        meter.command.estimate.programs = 3
-        part = meter.part("kind", 10)
-        part.report(Compiling())
-        time.sleep(0.3)
-        assert set(said(capsys)) == {"x: compiling program 1 of 3 for 0 s"}
-    with Meter("x", 10, every=0.5) as meter:
-        meter.part("kind", 10).report(Trained(10, 1.0))
-        time.sleep(0.3)
-    assert said(capsys) == ["x: 100 %, 10 run-rounds/s"]
-
-
-def test_what_is_left_counts_the_seconds_of_rounds_apart_from_those_of_compiling(capsys):
-    """100 run-rounds in 50 s; of three programs one took 40 s, whatever the clock of the driver says."""
-    with Meter("x", 1000, every=0.1) as meter:
-        meter.command.estimate.now, meter.command.estimate.programs = {"kind": 1000}, 3
-        meter.command.warned = True
-        part = meter.part("kind", 400)
-        part.report(Compiling())
-        part.report(Compiled(40.0))
-        part.report(Trained(100, 50.0))
-        time.sleep(0.3)
-        assert set(said(capsys)) == {"x: 10 %, 2 run-rounds/s, about 9 min left, 80 s of it for compiling"}
-        part.undo()
-        time.sleep(0.3)
-        assert said(capsys)[-1] == "x: 0 %, 2 run-rounds/s, about 10 min left, 80 s of it for compiling"
+def test_lines_become_seldom(capsys, monkeypatch):
+    """Ten seconds apart at first, and a minute in a long sweep."""
+    times = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: times[-1])
+    with Meter("x", 10_000) as meter:
+        meter.command.warned, lines = True, []
+        for second in range(5000):
+            times.append(float(second))
+            meter.report(Step(1, 1.0))
+            lines += [second] * len(said(capsys))
+    gaps = [two - one for one, two in pairwise(lines)]
+    assert gaps[0] == 10
+    assert gaps[-1] == 60
+    assert sorted(gaps) == gaps
 
 
 def test_a_command_that_takes_more_than_five_minutes_says_so_once(capsys):
     command = Command()
-    command.shorter = [Shorter("--seeds 2", 0.5), Shorter("fewer --baselines")]
-    asked = []
-    for _ in range(2):
-        command.estimate.now = {"kind": 1000}
-        with Meter("x", 1000, every=0.1, command=command, reasons=lambda: asked.append(1) or ["metrics"]) as meter:
-            meter.part("kind", 1000).report(Trained(10, 10.0))
-            time.sleep(0.3)
-    lines = [line for line in said(capsys) if line.startswith("This takes about")]
-    assert lines == [
-        "This takes about 17 min in all. Why: metrics. Shorter: --seeds 2 (about 8 min), fewer --baselines."
-    ]
-    assert asked == [1]
+    with Meter("x", 1000, command=command) as meter:
+        meter.report(Step(1, 1.0))
+        assert said(capsys) == []
+        meter.report(Step(9, 9.0))
+        assert said(capsys) == ["This takes about 17 min."]
+    with Meter("y", 1000, command=command) as meter:
+        meter.report(Step(10, 10.0))
+        assert said(capsys) == []
+
+
+def test_every_sweep_that_is_worked_on_has_a_bar_on_a_terminal(monkeypatch):
+    written = io.StringIO()
+    monkeypatch.setattr(progress, "Console", lambda **_: Console(file=written, force_terminal=True, width=100))
+    command = Command()
+    with Meter("first", 10, command=command) as first, Meter("second", 10, command=command) as second:
+        first.report(Step(5, 1.0))
+        second.say("a note")
+        assert [(task.description, task.completed) for task in command.bar.tasks] == [("first", 5), ("second", 0)]
+        assert command.bar.tasks[0].fields["now"] == "5 run-rounds/s, about 1 s left"
+    assert "a note" in written.getvalue()
+    assert not command.bar.tasks
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(45, "45 s"), (720, "12 min"), (12_600, "3.5 h"), (360_000_000, "100,000 h")]
+)
+def test_durations_in_words(seconds, text):
+    assert duration(seconds) == text

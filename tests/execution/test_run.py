@@ -13,8 +13,8 @@ from tiny_sweeps import EVERY, KEY, ROUNDS, TASK, WALK, assert_same_rows, run, t
 from bench.data.tasks.synthetic import synthetic
 from bench.errors import InputError
 from bench.execution import run as running
+from bench.execution.progress import Step
 from bench.execution.run import run_sweep
-from bench.execution.steps import Trained
 from bench.store import part_files
 from bench.sweeps.spec import Entry, grid, on_task, select
 
@@ -164,7 +164,7 @@ def test_another_task_has_a_folder_of_its_own(tmp_path, undisturbed):
 def test_a_line_of_progress_is_written_as_it_is(capsys):
     with running.Meter("x", 10) as meter:
         meter.say("/data/:bomb:/[bold]results")
-        meter.part().report(Trained(10, 2.0))
+        meter.report(Step(10, 2.0))
     said = capsys.readouterr().err.splitlines()
     assert said[0] == "/data/:bomb:/[bold]results"
     assert said[1] == "x: 100 %, 5 run-rounds/s"

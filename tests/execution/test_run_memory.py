@@ -49,8 +49,8 @@ def test_out_of_memory_means_a_smaller_chunk_and_the_same_rows(
 ):
     """Seeds one at a time first, then fewer points; what was learnt holds for the seeds and trials that follow."""
     done = []
-    meter_add = running.Meter.add
-    monkeypatch.setattr(running.Meter, "add", lambda self, n: (meter_add(self, n), done.append(self.done / self.total)))
+    report = running.Meter.report
+    monkeypatch.setattr(running.Meter, "report", lambda self, n: (report(self, n), done.append(self.done / self.total)))
     out_of_memory(monkeypatch, error, fits)
     assert_same_rows(run(sweep(), tmp_path), enough)
     assert sum(points * runs for points, runs in calls) == 5 * 2 * 2

@@ -1,21 +1,17 @@
 """The sweeps of one command are one queue: no worker waits for the end of a sweep, and an error of one loses nothing of
 the others."""
 
-import io
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
 import pytest
-from rich.console import Console
 from tiny_sweeps import assert_same_rows, table, walks
 
 from bench.errors import InputError
 from bench.execution import run as running
-from bench.execution.estimate import Command, Estimate, Work
 from bench.execution.executor import WorkerDied
 from bench.execution.pool import Pool
-from bench.execution.progress import Meter
 from bench.execution.queue import Block, Queue
 from bench.execution.run import Upcoming, opened, run_all
 from bench.execution.unit import Trainer
@@ -138,36 +134,3 @@ def test_no_program_is_compiled_twice_while_there_is_other_work():
         queue.elsewhere_s = elsewhere_s
         sizes[elsewhere_s] = len(queue.pop().points)
     assert sizes == {0.0: len(points) // 2, 60.0: len(points)}
-
-
-def test_what_is_left_of_two_sweeps_at_once_is_that_of_both():
-    estimate = Estimate()
-    estimate.begin([Work("a", 10, 1.0, 1)])
-    estimate.begin([Work("b", 30, 6.0, 1)], beside=True)
-    estimate.compiled(0.0)
-    estimate.trained("a", 10, 5.0)
-    left = estimate.left()
-    assert left is not None
-    assert left.train_s == pytest.approx(30 * 0.5 * 2)  # a run-round of b is guessed to take twice as long
-    estimate.begin([Work("a", 4, 0.4)])
-    left = estimate.left()
-    assert left is not None
-    assert left.train_s == pytest.approx(4 * 0.5)
-
-
-def test_one_bar_at_a_time(monkeypatch):
-    command, written = Command(), io.StringIO()
-    monkeypatch.setattr("bench.execution.progress.Console", lambda **_: Console(file=written, force_terminal=True))
-    with Meter("first", 10, command=command) as first:
-        with Meter("second", 10, command=command) as second:
-            assert first.bar
-            assert not second.bar
-            second.say("a note")
-        assert "a note" in written.getvalue()
-        third = Meter("third", 10, command=command)
-        third.__enter__()
-    third.add(10)
-    assert third.bar
-    assert third.bar.tasks[0].completed == 10
-    third.__exit__()
-    assert not command.meters
