@@ -7,15 +7,16 @@ A generated part is between a comment that names it and `<!-- end -->`:
     <!-- claims NAME -->      what a paper states, our reading and the verdict; and below, our further claims
     <!-- gallery -->          every figure with its title and caption
     <!-- shares -->           which share of the published grids and tables has been run
-    <!-- commands -->         how long whole commands take, as `python -m bench perf commands` measured
+    <!-- runs -->             how many runs there are of every sweep, and how long they took
+    <!-- measured NAMES -->   what `python -m bench perf NAMES` measured
     <!-- accelerators -->     what GPUs and TPUs reach, as `python -m bench perf --accelerator` measured
 
-Single numbers in the prose are those of `figures.prose`. Verdicts are those that `python -m figures claims` wrote next
-to the figures.
+Verdicts are those that `python -m figures claims` wrote next to the figures.
 """
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +24,20 @@ import pandas as pd
 
 from bench.analysis.tables import markdown, no_markup
 from bench.errors import InputError
-from figures import PAPERS, prose, shares
+from bench.store import part_files
+from figures import PAPERS, shares
 from figures.claims import said, tallies
 from figures.claims import written as read_claims
 from figures.shared.paper import Paper
+from figures.shared.runs import AS_CATEGORIES
 from figures.shared.verdicts import CONTRADICTED, DOES_NOT_CARRY_OVER, ERROR, FAILS, OURS
 
 PART = re.compile(
-    r"(<!-- (papers|papers in full|gallery|shares|commands|accelerators|claims (\w+)) -->\n).*?(<!-- end -->)",
+    r"(<!-- (papers in full|papers|gallery|shares|runs|accelerators|claims|measured)( [\w ]+)? -->\n).*?(<!-- end -->)",
     re.DOTALL,
 )
+PERF = "perf.json"  # in the results folder
+PERF_OF_ACCELERATORS = "perf-*.json"
 PICTURES = "../results/sweeps/figures"  # as a page in docs links to them
 
 
@@ -151,31 +156,58 @@ def shares_part(folder: Path) -> str:
     return "\n".join(markdown(table(folder.parent), words=True) for table in (shares.of_grids, shares.of_tables))
 
 
-def commands_part(folder: Path) -> str:
-    """When commands were timed, and a table of their seconds.
+def runs_part(folder: Path) -> str:
+    """Return a table of the runs of every sweep and the hours of one worker that they took, with the sums of papers."""
+    rows = []
+    for paper in PAPERS.values():
+        sweeps = [sweep for item in (*paper.claims, *paper.figures.values()) for sweep in item.sweeps]
+        own = []
+        for sweep in dict.fromkeys(sweeps):
+            if part_files.parts_in(folder.parent / sweep):
+                only = ("rounds", "num_rounds", "wall_s")
+                runs = part_files.read(folder.parent / sweep, only=only, categories=AS_CATEGORIES)
+                runs = runs[runs["rounds"] == runs["num_rounds"]]
+                own.append((f"`{sweep}`", len(runs), float(runs["wall_s"].sum()) / 3600))
+        own += [("all", sum(row[1] for row in own), sum(row[2] for row in own))] * (len(own) > 1)
+        rows += [(f"`{paper.name}`", sweep, f"{number:,}", f"{hours:.2g}") for sweep, number, hours in own]
+    return markdown(pd.DataFrame(rows, columns=["paper", "sweep", "runs", "hours of a worker"]))
+
+
+def measured_part(folder: Path, names: str) -> str:
+    """When benchmarks were measured, and a table of what they reached.
+
+    A table of one benchmark has a row for each workload, where a line of it is "workload: what was measured". That of
+    several has a row for each line that is not about memory, and the share of the machine's limit.
 
     Args:
         folder: that of the figures.
+        names: of benchmarks, separated by spaces.
 
     Raises:
         InputError: where they were not measured.
     """
-    found = prose.measurements(folder.parent).get("commands")
-    if found is None:
-        path = folder.parent.parent / prose.PERF
-        raise InputError(f"{path} has no times of commands: run `python -m bench perf commands --out {path}`")
-    seconds = {line["what"]: line["value"] for line in found["lines"] if line["unit"] == "s"}
-    rows = [
-        {
-            "command": f"`{what}`",
-            "s": f"{seconds[what]:.2g}",
-            "processor, s": f"{seconds[f'{what}: processor']:.2g}",
-        }
-        for what in seconds
-        if f"{what}: processor" in seconds
-    ]
-    about = f"Measured on {found['date']}, {found['cores']} cores, jax {found['jax']}:"
-    return f"{about}\n\n{markdown(pd.DataFrame(rows))}"
+    path = folder.parent.parent / PERF
+    found = json.loads(path.read_text()) if path.is_file() else {}
+    if missing := [name for name in names.split() if name not in found]:
+        raise InputError(f"{path} has no times of {missing[0]}: run `python -m bench perf {missing[0]} --out {path}`")
+    records = [found[name] for name in names.split()]
+    left_out = "resident memory" if len(records) == 1 else "memory"
+    lines = [line for record in records for line in record["lines"] if left_out not in line["what"]]
+    if len(records) == 1:
+        cells: dict[str, dict[str, str]] = {}
+        for line in lines:
+            workload, _, what = line["what"].rpartition(": ")
+            heading = f"{what}, {line['unit']}" if workload else line["unit"]
+            cells.setdefault(workload or what, {})[heading] = _three_digits(line["value"])
+        table = pd.DataFrame.from_dict(cells, orient="index").fillna("").rename_axis("workload").reset_index()
+    else:
+        rows = [(line["what"], f"{_three_digits(line['value'])} {line['unit']}") for line in lines]
+        shares = [pair for record in records for pair in record["shares_of_limit"].items()]
+        rows += [(f"{name}: share of the machine's limit", f"{100 * on['1 core']:.0f} %") for name, on in shares]
+        table = pd.DataFrame(rows, columns=["workload", "measured"])
+    dates = ", ".join(sorted({record["date"] for record in records}))
+    about = f"Measured on {dates}, {records[0]['cores']} cores, jax {records[0]['jax']}:"
+    return f"{about}\n\n{markdown(table)}"
 
 
 def _three_digits(value: float) -> str:
@@ -193,11 +225,9 @@ def accelerators_part(folder: Path) -> str:
         InputError: where none was measured.
     """
     results = folder.parent.parent
-    paths = sorted(results.glob(prose.PERF_OF_ACCELERATORS))
+    paths = sorted(results.glob(PERF_OF_ACCELERATORS))
     if not paths:
-        raise InputError(
-            f"{results} has no {prose.PERF_OF_ACCELERATORS}: run `python -m bench perf --accelerator` there"
-        )
+        raise InputError(f"{results} has no {PERF_OF_ACCELERATORS}: run `python -m bench perf --accelerator` there")
     parts = []
     for path in paths:
         found = json.loads(path.read_text())
@@ -229,21 +259,22 @@ def written_anew(text: str, folder: Path) -> str:
     """
 
     def part(match: re.Match) -> str:
-        name = match[3]
-        if name and name not in PAPERS:
-            raise InputError(f"a page has a part `claims {name}`, but no paper is called {name}")
-        if name:
-            return match[1] + claims_part(PAPERS[name], folder) + match[4]
+        kind, names = match[2], (match[3] or "").strip()
+        if kind == "claims" and names not in PAPERS:
+            raise InputError(f"a page has a part `claims {names}`, but no paper is called {names}")
         make = {
-            "papers": papers_part,
-            "papers in full": papers_in_full,
-            "shares": shares_part,
-            "commands": commands_part,
-            "accelerators": accelerators_part,
+            "papers": partial(papers_part, folder),
+            "papers in full": partial(papers_in_full, folder),
+            "gallery": gallery_part,
+            "shares": partial(shares_part, folder),
+            "runs": partial(runs_part, folder),
+            "accelerators": partial(accelerators_part, folder),
+            "measured": partial(measured_part, folder, names),
+            "claims": lambda: claims_part(PAPERS[names], folder),
         }
-        return match[1] + (make[match[2]](folder) if match[2] in make else gallery_part()) + match[4]
+        return match[1] + make[kind]() + match[4]
 
-    return prose.written_anew(PART.sub(part, text), folder.parent)
+    return PART.sub(part, text)
 
 
 def pages(root: Path) -> list[Path]:

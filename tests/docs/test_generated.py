@@ -14,7 +14,7 @@ from bench.comparison.problems import PROBLEMS
 from bench.errors import InputError
 from figures import FIGURES, PAPERS
 from figures.claims import judged
-from figures.docs import accelerators_part, commands_part, outdated, verdicts, written_anew
+from figures.docs import accelerators_part, measured_part, outdated, runs_part, verdicts, written_anew
 from figures.shared.runs import runs_of
 
 ROOT = Path(__file__).parents[2]
@@ -94,22 +94,38 @@ def test_a_part_about_no_paper_is_refused():
         written_anew("<!-- claims nosuch -->\n<!-- end -->\n", FOLDER)
 
 
-def test_the_times_of_commands_are_those_that_were_measured(tmp_path):
+def test_what_benchmarks_measured_is_a_table(tmp_path):
     folder = tmp_path / "sweeps" / "figures"
     folder.mkdir(parents=True)
-    with pytest.raises(InputError, match=r"perf\.json is missing"):
-        commands_part(folder)
+    with pytest.raises(InputError, match=r"perf\.json has no times of commands: run `python -m bench perf commands"):
+        measured_part(folder, "commands")
     about = {"date": "2026-01-02", "cores": 2, "jax": "0.10"}
-    (tmp_path / "perf.json").write_text(json.dumps({"users": about}))
-    with pytest.raises(InputError, match="has no times of commands"):
-        commands_part(folder)
     names = {"a | b": 1.234, "a | b: processor": 2.5, "resident memory": 3.0}
     lines = [{"what": what, "value": value, "unit": "s"} for what, value in names.items()]
-    (tmp_path / "perf.json").write_text(json.dumps({"commands": about | {"lines": lines}}))
-    part = commands_part(folder)
-    assert part.startswith("Measured on 2026-01-02, 2 cores, jax 0.10:\n\n| command | s | processor, s |\n")
+    users = about | {
+        "lines": [{"what": "x: memory", "value": 1, "unit": "GB"}, {"what": "y", "value": 7, "unit": "ms"}]
+    }
+    content = {"commands": about | {"lines": lines, "shares_of_limit": {}}}
+    content["users"] = users | {"shares_of_limit": {"net": {"1 core": 0.71}}}
+    (tmp_path / "perf.json").write_text(json.dumps(content))
+    part = measured_part(folder, "commands")
+    assert part.startswith("Measured on 2026-01-02, 2 cores, jax 0.10:\n\n| workload | s | processor, s |\n")
     assert part.count("\n|") == 3
-    assert "| 1.2 | 2.5 |" in part
+    assert "| 1.23 | 2.5 |" in part
+    assert "| x | 1 |  |\n| y |  | 7 |\n" in measured_part(folder, "users")
+    several = measured_part(folder, "users commands")
+    assert "| y | 7 ms |" in several
+    assert "| net: share of the machine's limit | 71 % |" in several
+    assert "memory" not in several
+
+
+def test_runs_are_counted_by_sweep_and_paper():
+    part = runs_part(FOLDER)
+    totals = dict(re.findall(r"^\| `(\w+)` \| all \| ([\d,]+) \|", part, re.MULTILINE))
+    for paper, total in totals.items():
+        own = re.findall(rf"^\| `{paper}` \| `\w+` \| ([\d,]+) \|", part, re.MULTILINE)
+        assert sum(int(number.replace(",", "")) for number in own) == int(total.replace(",", "")), paper
+    assert {"ppsgd", "isrl", "p2p", "pfl"} <= set(totals)
 
 
 def test_what_an_accelerator_reaches_is_what_was_measured(tmp_path):
