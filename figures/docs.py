@@ -160,9 +160,8 @@ def runs_part(folder: Path) -> str:
     """Return a table of the runs of every sweep and the hours of one worker that they took, with the sums of papers."""
     rows = []
     for paper in PAPERS.values():
-        sweeps = [sweep for item in (*paper.claims, *paper.figures.values()) for sweep in item.sweeps]
         own = []
-        for sweep in dict.fromkeys(sweeps):
+        for sweep in paper.sweeps:
             if part_files.parts_in(folder.parent / sweep):
                 only = ("rounds", "num_rounds", "wall_s")
                 runs = part_files.read(folder.parent / sweep, only=only, categories=AS_CATEGORIES)

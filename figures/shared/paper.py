@@ -44,6 +44,11 @@ class Paper(NamedTuple):
     in_full: bool = False
 
     @property
+    def sweeps(self) -> tuple[str, ...]:
+        """The sweeps of its claims and figures."""
+        return tuple(dict.fromkeys(name for one in (*self.claims, *self.figures.values()) for name in one.sweeps))
+
+    @property
     def leading(self) -> str:
         """The name of the figure that stands for the paper."""
         return self.lead or next(iter(self.figures), "")

@@ -9,7 +9,9 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,7 +22,7 @@ from bench.analysis.measured import PANEL, user_level_first
 from bench.analysis.saving import save_picture
 from bench.errors import InputError, in_one_line
 from bench.files import AS_TEXT
-from bench.store import KEPT, kind_of
+from bench.store import KEPT, SMOKE, kind_of, part_files
 from figures import PAPERS
 from figures.claims import findings, recall, tallies
 from figures.pages.report.facts import COLUMNS, RUN, Facts, facts_of
@@ -223,22 +225,18 @@ class Report:
         return [line for paper in self.papers for exhibit in paper.exhibits for line in exhibit.failures]
 
 
-class Place:
-    """Results in a folder, at one or several scales; the runs of every sweep are read once.
+class Place(NamedTuple):
+    """Results in one or several folders.
 
-    Attributes:
-        folders: of scales; a sweep has its runs from the first of them that has any.
-        title: what the place is called on the page.
+    folders: a sweep has its runs from the first of them that has any.
+    title: what the place is called on the page.
     """
 
-    def __init__(self, folders: Sequence[Path], title: str):
-        self.folders, self.title = folders, title
-        self._whole: dict[tuple[str, ...], pd.DataFrame] = {}
-        self._origins: dict[str, pd.DataFrame] = {}
-        self._facts: dict[tuple[str, ...], Facts] = {}
+    folders: Sequence[Path]
+    title: str
 
     def folder(self, *sweeps: str) -> Path | None:
-        """Return the folder of the scale with runs of one of these sweeps, None where nothing was run.
+        """Return the folder with runs of one of these sweeps, None where nothing was run.
 
         Without sweeps, as for a table of formulas, the first folder that exists.
         """
@@ -246,23 +244,17 @@ class Place:
             return next((folder for folder in self.folders if folder.is_dir()), None)
         return first_with(self.folders, sweeps)
 
-    def runs(self, folder: Path, *sweeps: str) -> pd.DataFrame:
-        """Return all runs of sweeps at the scale of a folder; an empty table without sweeps."""
-        if sweeps not in self._whole:
-            self._whole[sweeps] = read(folder, sweeps) if sweeps else pd.DataFrame()
-        return self._whole[sweeps]
-
     def facts(self, *sweeps: str) -> Facts | None:
         """Return the facts of the runs of sweeps; None where there are none."""
         folder = self.folder(*sweeps) if sweeps else None
-        if folder is None:
-            return None
-        for sweep in sweeps:
-            if sweep not in self._origins and first_with([folder], [sweep]):
-                self._origins[sweep] = read(folder, [sweep], only=COLUMNS).drop_duplicates(RUN)
-        if sweeps not in self._facts:
-            self._facts[sweeps] = facts_of(together([self._origins[name] for name in sweeps if name in self._origins]))
-        return self._facts[sweeps]
+        parts = [tuple(part_files.parts_in(folder / sweep)) for sweep in sweeps] if folder else []
+        return facts_of(together([_origins(paths) for paths in parts if paths])) if folder else None
+
+
+@cache  # figures share sweeps
+def _origins(parts: tuple[Path, ...]) -> pd.DataFrame:
+    """Return where the runs of a sweep come from; the names of its parts tell other runs apart."""
+    return read(parts[0].parents[1], [parts[0].parent.name], only=COLUMNS).drop_duplicates(RUN)
 
 
 def collect(results: Path, scale: str | None, repository: Path | None) -> Report:
@@ -306,14 +298,7 @@ def _title(results: Path, scale: str | None) -> str:
 
 def _section(name: str, main: Place, here: Place | None) -> Section:
     paper = PAPERS[name]
-    sweeps = tuple(
-        dict.fromkeys(
-            [
-                *(sweep for claim in paper.claims for sweep in claim.sweeps),
-                *(sweep for it in paper.figures.values() for sweep in it.sweeps),
-            ]
-        )
-    )
+    sweeps = paper.sweeps
     verdicts, deviations = _verdicts(name, main)
     beside = _verdicts(name, here)[0] if here and any(_decides(here.folder(sweep)) for sweep in sweeps) else None
     marked = verdicts.assign(here="" if beside is None else list(beside["verdict"]))
@@ -324,7 +309,7 @@ def _section(name: str, main: Place, here: Place | None) -> Section:
 
 def _decides(folder: Path | None) -> bool:
     """Return whether runs in a folder decide claims: those of scale smoke do not."""
-    return folder is not None and folder.name != "smoke"
+    return folder is not None and folder.name != SMOKE
 
 
 def _verdicts(name: str, place: Place) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -371,7 +356,7 @@ def drawn(name: str, figure: Figure, place: Place) -> Drawn | str:
         files = {ending: file.read_bytes() for ending, file in beside.items() if file.is_file()}
         return replace(made, picture=path.read_bytes(), files=files)
     try:
-        table = figure.table(place.runs(folder, *figure.sweeps))
+        table = figure.table(read(folder, figure.sweeps) if figure.sweeps else pd.DataFrame())
         print(f"{name} is drawn for the report: {path} is missing or was not drawn from these runs", file=sys.stderr)
         return replace(made, **_drawn_now(name, figure, table))
     except InputError as error:
@@ -382,9 +367,10 @@ def drawn(name: str, figure: Figure, place: Place) -> Drawn | str:
 
 def _draws(name: str, folder: Path) -> str:
     """Return the command that draws a figure from the folder of a scale, with the options that are not its defaults."""
-    options = {"--scale": (folder.name, None), "--results": (folder.parent, Path("results"))}
-    written = [f" {option} {value}" for option, (value, default) in options.items() if value != default]
-    return f"python -m figures {name}{''.join(written)}"
+    scale = f" --scale {SMOKE}" if folder.name == SMOKE else ""
+    return f"python -m figures {name}{scale}" + (
+        f" --results {folder.parent}" if folder.parent != Path("results") else ""
+    )
 
 
 def _is_whole(path: Path) -> bool:
