@@ -4,6 +4,7 @@ import base64
 import io
 import operator
 import re
+from functools import cache
 from typing import Any
 
 import jinja2
@@ -21,6 +22,7 @@ def render(template: str, **content: Any) -> str:
     return _environment().get_template(template).render(content)
 
 
+@cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("figures.pages"),

@@ -14,19 +14,6 @@ from figures.pages.board.collect import TUNED, Board, command, written
 from figures.pages.html import render
 
 FIRST = 1.0  # the epsilon that is shown at first, where the board has it
-UNITS = {  # what neighbouring data sets differ in
-    "user": "everything that one user holds",
-    "record": "one record of one silo",
-    "example": "one example of one client",
-    "point": "one data point of one agent",
-}
-AGAINST = {
-    "user": "everybody who sees the shared models, but not against the server, which is trusted with the users' "
-    "messages and with who takes part in a round",
-    "record": "the server and the other silos",
-    "example": "the server",
-    "point": "all other agents together",
-}
 Panel = tuple[str, str]  # unit of privacy and neighbouring relation
 Ranks = dict[Panel, pd.DataFrame]  # of figures.pages.board.collect.Board.mean_ranks
 
@@ -129,9 +116,8 @@ def _panel(board: Board, panel: Panel, ranks: pd.DataFrame, name: str) -> dict:
 def protected(panel: Panel, board: Board) -> str:
     """Return what the tables of a unit of privacy protect against whom, and at which delta on each task, in a
     sentence."""
-    unit, _ = panel
-    deltas = ", ".join(f"{task.protocol.delta:.2g} on {task.name}" for task in board.tasks if panel == task.panel)
-    return f"Protected: {UNITS[unit]}, against {AGAINST[unit]}. δ is {deltas}."
+    tasks = [task for task in board.tasks if task.panel == panel]
+    return render("protected.txt", unit=panel[0], tasks=tasks).strip()
 
 
 def reading(board: Board, results: Path) -> dict[str, str]:
@@ -141,7 +127,7 @@ def reading(board: Board, results: Path) -> dict[str, str]:
     canaries = rows[[f"attack_{name}" for name in attacks.ESTIMATED]].notna().any(axis=None) if attacked else False
     text = render(
         "reading.txt",
-        units=[UNITS[unit] for unit in dict.fromkeys(unit for unit, _ in board.panels)],
+        units=dict.fromkeys(unit for unit, _ in board.panels),
         costs=[words for name, words in tables.COSTS.items() if name in rows],
         tuned=TUNED in rows,
         runs=attacks.several(rows["attack_runs"]) if attacked else "",

@@ -11,6 +11,7 @@ from bench.files import written_whole
 from figures.pages.board import tables
 from figures.pages.board.collect import BOARD, Board, collect, command
 from figures.pages.board.page import Ranks, page, protected, reading
+from figures.pages.html import render
 
 TABLES = f"{BOARD}.csv", f"{BOARD}.md", f"{BOARD}.tex", "scores.csv"
 
@@ -64,13 +65,15 @@ def _printed(board: Board, ranks: Ranks) -> list[tuple[tuple[str, str], str, pd.
 
 def markdown(board: Board, ranks: Ranks, results: Path) -> str:
     """Return the tables of the board in Markdown, with the protocol and how to read them."""
-    parts = ["# The board\n", f"Made by `{command('board', results)}` and `python -m figures board`.\n"]
-    for panel, heading, table in _printed(board, ranks):
-        parts += [f"## {heading}\n", f"{protected(panel, board)}\n", printing.markdown(table)]
-    protocols = pd.DataFrame([tables.protocol_of(task) for task in board.tasks])
-    parts += ["## Tasks\n", printing.markdown(protocols, words=True), "## How to read it\n"]
-    parts += [f"- **{term}.** {words}" for term, words in reading(board, results).items()]
-    return "\n".join(parts) + "\n"
+    return render(
+        "board.md",
+        board=board,
+        made_by=command("board", results),
+        printed=_printed(board, ranks),
+        protocols=pd.DataFrame([tables.protocol_of(task) for task in board.tasks]),
+        reading=reading(board, results),
+        **{"markdown": printing.markdown, "protected": protected},
+    )
 
 
 def latex(board: Board, ranks: Ranks) -> str:
