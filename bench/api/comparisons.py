@@ -258,12 +258,13 @@ def board(
     Raises:
         InputError: for anything that cannot be used.
     """
-    from bench.comparison.board import ROUNDS, board_request
+    from bench.comparison.board import board_request
     from bench.comparison.report import figure
+    from bench.data.tasks.registry import on_board
 
     chosen = {"epsilons": epsilons, "seeds": seeds, "num_settings": num_settings, "rounds": rounds}
     chosen = {name: value for name, value in chosen.items() if value is not None}
-    names = [tasks] if isinstance(tasks, str) else list(tasks) or list(ROUNDS)
+    names = [tasks] if isinstance(tasks, str) else list(tasks) or on_board()
     files = DataFiles(data_dir, source)
     requests = [board_request(name, methods, out=out, fresh=fresh, data_files=files, **chosen) for name in names]
     for compared in _compared(requests, workers, executor):

@@ -53,8 +53,8 @@ def extrapolate(
         InputError: for anything that cannot be used, before anything is run.
     """
     from bench.comparison import extrapolation as extrapolating
-    from bench.comparison.board import ROUNDS
     from bench.comparison.report import extrapolated
+    from bench.data.tasks.registry import TASKS
     from bench.execution.pool import Pool
     from bench.execution.run import use_compilation_cache
 
@@ -65,7 +65,7 @@ def extrapolate(
         factors=extrapolating.FACTORS if factors is None else factors,
         num_settings=extrapolating.SETTINGS if num_settings is None else num_settings,
         seeds=extrapolating.SPLITS if seeds is None else seeds,
-        rounds=ROUNDS.get(task) if rounds is None else rounds,
+        rounds=TASKS[task].board if rounds is None and task in TASKS else rounds,
         out=out,
         fresh=fresh,
         data_files=DataFiles(data_dir, source),

@@ -157,12 +157,7 @@ def compare(
     methods: Annotated[list[str] | None, typer.Argument(help="FILE.py:NAME, or names of built-in methods.")] = None,
     task: Annotated[
         str,
-        typer.Option(
-            help="synthetic, digits, tags, images, images_dirichlet, few_images, few_images_dirichlet, fashion, "
-            "odd_even, odd_even_dirichlet, school, linear_p2p, movielens, digits_cnn, cifar_users, cifar_users_0.1, "
-            "cifar_users_0.6, cifar_users_equal, cifar_users_cnn, shakespeare, shakespeare_lstm, insteval, or your "
-            "own: FILE.npz, or CSV or Parquet."
-        ),
+        typer.Option(help="One of the comparisons that `list` has, or your own data: FILE.npz, or CSV or Parquet."),
     ] = "synthetic",
     client: Annotated[str | None, typer.Option(help="Column of your table with the client; default client.")] = None,
     label: Annotated[str | None, typer.Option(help="Column of your table with the label; default label.")] = None,
@@ -327,9 +322,10 @@ def _of_own(task: str, client: str | None, label: str | None, regression: bool, 
     """The task as given, or the problem of a user's own data with these columns or this network."""
     if client is None and label is None and not regression and network is None:
         return task
-    from bench.comparison.problems import PROBLEMS, own_clients
+    from bench.comparison.problems import own_clients
+    from bench.data.tasks.registry import compared
 
-    if task in PROBLEMS:
+    if task in compared():
         raise InputError(
             f"--client, --label, --regression and --network apply to data of your own, not to {task}: leave them out"
         )

@@ -65,8 +65,8 @@ def _digest() -> str:
 def _gathered() -> dict[str, list[dict[str, Any]]]:
     """Kind -> entries, for every kind except "data"."""
     from bench.algorithms import ALGORITHMS
-    from bench.comparison.problems import PROBLEMS
-    from bench.data.tasks.registry import TASKS
+    from bench.comparison.problems import problem_named
+    from bench.data.tasks.registry import TASKS, compared
     from bench.papers import SWEEPS
     from bench.store import SCALES
 
@@ -82,8 +82,8 @@ def _gathered() -> dict[str, list[dict[str, Any]]]:
     return {
         "sweeps": sweeps,
         "algorithms": [{"name": name, "what": _line(method.make)} for name, method in ALGORITHMS.items()],
-        "tasks": [{"name": name, "what": _line(make)} for name, make in TASKS.items()],
-        "comparisons": [{"name": name, "what": _compared(make())} for name, make in PROBLEMS.items()],
+        "tasks": [{"name": name, "what": _line(of.make)} for name, of in TASKS.items()],
+        "comparisons": [{"name": name, "what": _compared(problem_named(name))} for name in compared()],
     }
 
 

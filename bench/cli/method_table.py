@@ -15,8 +15,9 @@ from bench.algorithms.base import Method
 from bench.analysis.tables import markdown
 from bench.audit.subject import subject_of
 from bench.comparison.plan import roles_of
-from bench.comparison.problems import PROBLEMS
+from bench.comparison.problems import problem_named
 from bench.comparison.statements import SILENT
+from bench.data.tasks.registry import compared
 from bench.sweeps.spec import parameters
 
 PAGE = Path("docs") / "methods" / "index.md"
@@ -35,8 +36,8 @@ def _row(name: str, method: Method) -> dict[str, str]:
     labels: dict[str, None] = {}
     tuned: dict[str, None] = {}
     keywords, _ = parameters(method)
-    for task, make in PROBLEMS.items():
-        problem = make()
+    for task in compared():
+        problem = problem_named(task)
         for label, variant in (problem.baselines or {}).items():
             if variant.method.make is method.make:
                 tasks[task] = labels[label] = None

@@ -23,28 +23,12 @@ from bench.comparison.request import BOARD, Request, make_request
 from bench.comparison.result import at_end
 from bench.comparison.stages import KEYS, TEST, TUNING, choose, with_spent
 from bench.data.files import DataFiles
-from bench.data.tasks.registry import misnamed
+from bench.data.tasks.registry import TASKS, misnamed, on_board
 from bench.errors import InputError, shown
 from bench.store import part_files
 
-ROUNDS: dict[str, int] = {  # task of the board -> communication rounds of methods that do not set their own
-    "synthetic": 1000,
-    "digits": 500,
-    "tags": 200,
-    "odd_even": 35,
-    "odd_even_dirichlet": 35,
-    "few_images": 20,
-    "few_images_dirichlet": 20,
-    "school": 200,
-    "linear_p2p": 1,
-    "movielens": 1,
-    "insteval": 200,
-    "cifar_users": 200,
-    "shakespeare": 100,
-}
 SPLITS = 5
 LESS = {"epsilons": (1.0, 4.0, 8.0), "num_settings": 24}  # where the whole would take too long
-BY_LESS = ("few_images_dirichlet", "insteval", "cifar_users", "shakespeare")  # with this protocol, for all methods
 INSTALLED = Path(__file__).parent / "rows_of_board"  # in a wheel, where setup.py copies the committed rows
 BY_PROTOCOL = ("epsilons", "seeds", "num_settings", "rounds", "baselines", "neighbors", "delta")  # options of a request
 
@@ -60,7 +44,7 @@ def board_request(
     """Return the request that compares methods of the suite on a task of the board.
 
     Args:
-        task: one of ROUNDS.
+        task: one of the board.
         methods: by name, beside those that the folder has runs of; None for all.
         out: results folder; the board is out/board.
         data_files: where data may come from.
@@ -69,8 +53,8 @@ def board_request(
     Raises:
         InputError: for a task that the board does not have.
     """
-    if task not in ROUNDS:
-        raise misnamed(task, "a task of the board", ROUNDS)
+    if task not in on_board():
+        raise misnamed(task, "a task of the board", on_board())
     known = problem(task).baselines
     assert known is not None, task
     labels = [label for label, variant in known.items() if not variant.against]
@@ -84,10 +68,10 @@ def board_request(
         "epsilons": EPSILONS,
         "seeds": SPLITS,
         "num_settings": NUM_SETTINGS,
-        "rounds": ROUNDS[task],
+        "rounds": TASKS[task].board,
         "baselines": labels,
         "name": task,
-        **(LESS if task in BY_LESS else {}),
+        **(LESS if TASKS[task].less else {}),
     }
     request = make_request(task=task, out=out, data_files=data_files, **whole | options)._replace(scale=BOARD)
     if request.fresh or not (request.folder / PROTOCOL).exists():
@@ -109,7 +93,7 @@ def protocol_on_board(folder: Path, task: str) -> Protocol:
         InputError: where the board has no such task, or its protocol cannot be read.
     """
     there = {path.parent.name for path in folder.glob(f"*/{PROTOCOL}")}
-    if there and task not in {*there, *ROUNDS}:
+    if there and task not in {*there, *on_board()}:
         raise misnamed(task, f"a task of the board {folder}", there)
     return read_protocol(folder / task)
 

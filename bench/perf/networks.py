@@ -4,7 +4,7 @@ import numpy as np
 
 from bench.algorithms import ALGORITHMS
 from bench.data.files import DataFiles, with_files
-from bench.data.tasks.registry import COMPARED
+from bench.data.tasks.registry import task_named
 from bench.perf.measure import Grid, Measurement, time_grid, together
 from bench.sweeps.points import resolve
 from bench.sweeps.spec import Entry, Sweep, grid
@@ -16,7 +16,7 @@ TASKS = ("digits_cnn", "shakespeare")  # those of cifar_users_cnn take minutes e
 
 def local_steps_grid(name: str, data_files: DataFiles | None = None) -> Grid:
     """Return rounds of private FedAvg on a task of the comparisons whose model is a network."""
-    task = with_files(COMPARED[name], data_files)(0)
+    task = with_files(task_named(name), data_files)(0)
     points = grid(
         num_sampled=USERS,
         batch_size=EXAMPLES,

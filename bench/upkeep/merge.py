@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from bench.data.files import DataFiles
-from bench.data.tasks.registry import NAMED, task_named
+from bench.data.tasks.registry import TASKS, task_named
 from bench.errors import InputError
 from bench.execution.chosen import requested
 from bench.papers import SWEEPS
@@ -162,7 +162,7 @@ def sweep_named(name: str, scale: str, request: GridRequest | None) -> Sweep:
         return SWEEPS[name](scale)
     for sweep in SWEEPS:
         task = name.removeprefix(f"{sweep}_on_")
-        if task != name and task in NAMED:
+        if task != name and task in TASKS:
             return on_task(SWEEPS[sweep](scale), task, task_named(task))
     raise InputError(f"no sweep is called {name!r}: results over your own values need the file _request.json")
 

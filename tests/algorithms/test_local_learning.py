@@ -11,7 +11,7 @@ import pytest
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.loading import load_method
 from bench.algorithms.local_learning import local_learning
-from bench.comparison.problems import LOCAL_STEPS, PROBLEMS
+from bench.comparison.problems import LOCAL_STEPS, problem_named
 from bench.data.tasks.digits import Digits, digit_task
 from bench.data.tasks.synthetic import synthetic
 from bench.errors import InputError
@@ -86,12 +86,12 @@ def test_what_cannot_be_learned_alone_is_refused(task, args, says):
 
 
 def test_in_comparisons_users_with_stored_examples_need_not_wait_for_rounds():
-    local = PROBLEMS["digits"]().baselines["Local learning"]
+    local = problem_named("digits").baselines["Local learning"]
     assert local.method is ALGORITHMS["local_learning"]
     assert local.num_rounds is not None
     assert local.num_rounds(digits(), {"total_steps": 0}) == LOCAL_STEPS
     assert local.num_rounds(digits(), {"total_steps": 4 * LOCAL_STEPS}) == 4 * LOCAL_STEPS
-    assert PROBLEMS["synthetic"]().baselines["Local learning"].num_rounds is None
+    assert problem_named("synthetic").baselines["Local learning"].num_rounds is None
 
 
 FINE_TUNING = load_method(str(Path(__file__).parents[2] / "examples" / "fine_tuning.py"))[1]

@@ -11,7 +11,7 @@ from grouped_examples import saturated
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.dpsgd_fedavg import dpsgd_fedavg
 from bench.algorithms.local_networks import local_networks
-from bench.comparison.problems import PROBLEMS
+from bench.comparison.problems import problem_named
 from bench.data.tasks.images import accuracy
 from bench.errors import InputError
 from bench.models.linear import Personal
@@ -103,6 +103,6 @@ def test_a_batch_larger_than_a_client_is_refused():
 
 @pytest.mark.parametrize("name", ["images", "few_images"])
 def test_it_is_a_baseline_where_clients_have_images(name):
-    variant = PROBLEMS[name]().baselines["Local learning"]
+    variant = problem_named(name).baselines["Local learning"]
     assert variant.method is METHOD
     assert variant.num_rounds(None, {"total_epochs": 20}) == 20

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 import tiny_attacks
 from calling import caller
+from listed_tasks import put
 
 from bench import __main__ as command
 from bench.attacks import whole
 from bench.attacks.targets import targets
-from bench.comparison.problems import PROBLEMS
 from bench.errors import InputError
 
 FEW = {"runs": 8, "canaries": 10}
@@ -20,7 +20,7 @@ FEW = {"runs": 8, "canaries": 10}
 @pytest.fixture(scope="module", autouse=True)
 def tiny():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(PROBLEMS, "tiny", tiny_attacks.problem)
+        put(patch, "tiny", tiny_attacks.problem)
         yield
 
 

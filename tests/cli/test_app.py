@@ -130,9 +130,9 @@ def test_a_run_writes_parquet_and_says_what_it_does(bench, tmp_path):
 def test_a_sweep_on_another_task_leaves_its_own_results_alone(bench, tmp_path, monkeypatch):
     from tiny_sweeps import TASK
 
-    from bench.data.tasks.registry import TASKS
+    from bench.data.tasks.registry import TASKS, Listed
 
-    monkeypatch.setitem(TASKS, "small", TASK)
+    monkeypatch.setitem(TASKS, "small", Listed(TASK))
     assert bench("run", "tiny", "--out", tmp_path)[0] == 0
     assert bench("run", "tiny", "--out", tmp_path, "--task", "small", "--seeds", "1")[0] == 0
     assert "0 runs to do, 8 in" in bench("run", "tiny", "--out", tmp_path)[2][0]

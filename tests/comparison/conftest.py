@@ -1,17 +1,17 @@
 """What the tests of comparisons share: a small problem beside the real ones, and a comparison that is run."""
 
 import pytest
+from listed_tasks import put
 from tiny_comparison import TWIN, compared, problem, renamed
 
 from bench.algorithms import ALGORITHMS
-from bench.comparison.problems import PROBLEMS
 
 
 @pytest.fixture(scope="package", autouse=True)
 def tiny():
-    """The small problem, called "tiny"."""
+    """The small problem, called "tiny", which a board may have."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(PROBLEMS, "tiny", problem)
+        put(patch, "tiny", problem, board=5)
         yield
 
 

@@ -7,7 +7,7 @@ from bench.algorithms import ALGORITHMS
 from bench.algorithms.dp_dsgd import OUTSIDERS
 from bench.algorithms.dp_scaffold import SERVER, THIRD
 from bench.comparison.plan import make_plan
-from bench.comparison.problems import PROBLEMS
+from bench.comparison.problems import problem_named
 from bench.comparison.request import make_request
 from bench.comparison.statements import NotComparable, Statement, calibrated, reading
 from bench.privacy.events import ADD_OR_REMOVE
@@ -16,7 +16,7 @@ from bench.privacy.events import ADD_OR_REMOVE
 def test_noise_shared_with_neighbours_does_not_count_against_the_other_agents():
     """With pair noise, dp_dsgd needs as much noise of its own as without, since the other agents know what is shared.
     DECOR says that it protects against outsiders alone, and needs less."""
-    problem = PROBLEMS["linear_p2p"]()
+    problem = problem_named("linear_p2p")
     task, method = problem.test_tasks()(0), ALGORITHMS["dp_dsgd"]
     request = make_request(method, task="linear_p2p", baselines=["DECOR (against outsiders)"])
     plan = make_plan(request._replace(fixed={"pair_noise_ratio": 3.0}))

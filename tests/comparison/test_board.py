@@ -22,7 +22,7 @@ from bench.comparison import board as boards
 from bench.comparison import protocol as protocols
 from bench.comparison.entries import fault, write_entry
 from bench.comparison.plan import make_plan
-from bench.comparison.problems import PROBLEMS
+from bench.comparison.problems import problem_named
 from bench.comparison.report import figure
 from bench.comparison.result import at_end
 from bench.comparison.run import compare as compared
@@ -41,7 +41,6 @@ def out(tmp_path_factory, tiny):
     """Results with a board of the small problem."""
     out = tmp_path_factory.mktemp("board")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(boards.ROUNDS, "tiny", 5)
         with patch.context() as without_pictures:  # which have tests of their own
             for name in ("draw", "draw_budget", "draw_convergence", "save_picture"):
                 without_pictures.setattr(figure, name, lambda *_, **__: None)
@@ -178,7 +177,7 @@ def test_a_method_that_its_audit_refutes_is_no_entry(out, tmp_path):
 
 def test_what_every_method_got_is_written_down(out):
     protocol = protocols.read_protocol(out / "board" / "tiny")
-    space = {role: written(tried) for role, tried in PROBLEMS["tiny"]().shared_space.items()}
+    space = {role: written(tried) for role, tried in problem_named("tiny").shared_space.items()}
     assert protocol == protocols.Protocol(
         "tiny", [1.0, 4.0], 2, 8, 5, 1e-4, "add-or-remove one", "user", 2, space=space
     )
@@ -216,7 +215,6 @@ def test_whoever_is_compared_with_a_board_is_accounted_for_as_its_methods_were(o
 
 @pytest.mark.slow
 def test_methods_are_run_beside_those_that_the_board_has(tmp_path, monkeypatch):
-    monkeypatch.setitem(boards.ROUNDS, "tiny", 5)
     few = {"epsilons": [1.0], "seeds": 1, "num_settings": 1, "workers": 1, "out": tmp_path}
     on_board = lambda: set(part_files.read(tmp_path / "board" / "tiny" / "test")["algorithm"])  # noqa: E731
     board("tiny", methods=["local_learning"], **few)
@@ -273,7 +271,6 @@ def test_a_board_without_further_seeds_is_refused_and_completed(out, tmp_path, m
     crafted.rows(lambda found: pd.concat([found, other]))(folder)
     with pytest.raises(InputError, match=r"earlier version.*have 0 further seeds and not 2: run .*board tiny` to add"):
         compare(renamed(ALGORITHMS["ppsgd"]), task="tiny", board=tmp_path / "board", fixed=FIXED, out=tmp_path)
-    monkeypatch.setitem(boards.ROUNDS, "tiny", 5)
     board("tiny", out=tmp_path, workers=1, **SMALL)
     assert protocols.read_protocol(folder) == protocols.read_protocol(out / "board" / "tiny")
     keys = [*KEYS, "seed", "rounds"]
@@ -377,7 +374,7 @@ def test_the_committed_board_has_nothing_left_to_run_on_this_machine(task, tmp_p
 
 @pytest.mark.parametrize("task", ["few_images", "linear_p2p", "school"])
 def test_the_committed_boards_follow_their_protocols(task):
-    folder, on = RESULTS / "board" / task, PROBLEMS[task]()
+    folder, on = RESULTS / "board" / task, problem_named(task)
     tuning, tested = pd.concat(boards._looks(folder)), part_files.read(folder / "test")
     for label, runs in tested.groupby("algorithm"):
         tried = tuning[tuning["algorithm"] == label]

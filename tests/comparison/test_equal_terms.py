@@ -20,15 +20,17 @@ from bench.comparison import board as boards
 from bench.comparison import protocol as protocols
 from bench.comparison.baselines import Variant
 from bench.comparison.plan import _settled, make_plan, roles_of
-from bench.comparison.problems import PROBLEMS
+from bench.comparison.problems import problem_named
 from bench.comparison.request import make_request
 from bench.comparison.result import Comparison
 from bench.comparison.search import first_settings, searched, written
 from bench.data.task import Network, Task
 from bench.data.tasks.images import largest_weight
+from bench.data.tasks.registry import on_board
 from bench.errors import InputError
 from bench.store import part_files
 
+ON_BOARD = on_board()  # without the small problem of these tests
 BOARD = Path(__file__).parents[2] / "results" / "board"
 SAME = {"step_size", "server_step_size", OWN_STEP, "clip_norm", OWN_STEPS, "own_epochs"}  # what several methods have
 SAME |= {"adaptive_step_size", "adaptive_server_step_size"}
@@ -45,7 +47,7 @@ def spaces(request):
     }
 
 
-@pytest.mark.parametrize("task", [*boards.ROUNDS])
+@pytest.mark.parametrize("task", ON_BOARD)
 def test_all_methods_of_a_board_search_the_same_values_of_the_same_role(task, tmp_path):
     found, averaged = defaultdict(set), {}
     for label, (args, space, roles) in spaces(boards.board_request(task, out=tmp_path)).items():
@@ -66,7 +68,7 @@ def test_arguments_called_alike_are_compared_where_they_do_the_same_alone():
     assert named["Fine-tuning"]["own_steps"] == Role(OWN_STEPS)
     assert named["FedAvgM"]["server_step_size"] == Role("server_step_size", momentum="beta1")
     assert named["FedAdam"]["server_step_size"] == named["FedYogi"]["server_step_size"]
-    assert named["FedAdam"]["server_step_size"].name not in PROBLEMS["digits"]().shared_space
+    assert named["FedAdam"]["server_step_size"].name not in problem_named("digits").shared_space
     assert named["DP-FedAvg"]["server_step_size"] == Role("server_step_size")
     assert spaces(make_request(task="synthetic"))["Local learning"][2]["step_size"] == Role(OWN_STEP)
 
@@ -81,7 +83,7 @@ def test_the_step_of_every_server_is_searched_as_one(task):
 
 @pytest.mark.parametrize("task", ["insteval", "cifar_users", "digits"])
 def test_the_tasks_interval_comes_before_a_methods_own(task):
-    shared = PROBLEMS[task]().shared_space
+    shared = problem_named(task).shared_space
     found = spaces(make_request(task=task))
     for label, name in (("Ditto", OWN_STEP), ("Fine-tuning", OWN_STEP), ("FedAvgM", "server_step_size")):
         assert found[label][1][name] == shared[name]
@@ -135,7 +137,7 @@ def test_a_step_with_momentum_is_that_long_in_the_end():
     assert moved - before == pytest.approx(0.3)
 
 
-@pytest.mark.parametrize("task", [*boards.ROUNDS])
+@pytest.mark.parametrize("task", ON_BOARD)
 def test_what_was_searched_is_written_down_and_read_again(task, tmp_path):
     request = boards.board_request(task, out=tmp_path)
     said = json.loads(json.dumps(protocols.protocol_of(request)._asdict()))
@@ -191,11 +193,11 @@ def test_a_committed_board_without_intervals_is_continued_by_those_that_it_had(t
 
 
 def test_learning_alone_is_as_long_as_held_out_data_say():
-    variant = PROBLEMS["cifar_users"]().baselines["Local learning"]
-    lengths = PROBLEMS["cifar_users"]().shared_space[OWN_STEPS]
+    variant = problem_named("cifar_users").baselines["Local learning"]
+    lengths = problem_named("cifar_users").shared_space[OWN_STEPS]
     assert [variant.num_rounds(TASK(0), {"total_steps": length}) for length in lengths] == [38, 150, 600, 2400]
     assert variant.num_rounds(TASK(0), {"total_steps": 0}) == 600
-    for task in boards.ROUNDS:
+    for task in ON_BOARD:
         for label, (_, space, roles) in spaces(make_request(task=task)).items():
             if label == "Local learning" and task not in (
                 "synthetic",
@@ -254,9 +256,9 @@ def test_the_bound_covers_test_images_that_count_more_than_others():
 
 def test_tasks_whose_test_images_count_differently_say_so():
     for name in ("few_images_dirichlet", "images_dirichlet"):
-        assert PROBLEMS[name]().largest_weight is largest_weight
+        assert problem_named(name).largest_weight is largest_weight
     for name in ("few_images", "images", "fashion"):
-        assert PROBLEMS[name]().largest_weight is None
+        assert problem_named(name).largest_weight is None
 
 
 def test_a_table_counts_as_many_test_images_as_their_weights_leave():

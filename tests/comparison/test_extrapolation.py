@@ -7,6 +7,7 @@ import jax
 import numpy as np
 import pandas as pd
 import pytest
+from listed_tasks import put
 from tiny_comparison import SMALL, TASK, compared, problem
 from typer.testing import CliRunner
 
@@ -17,7 +18,6 @@ from bench.cli.app import app
 from bench.comparison import extrapolation as extrapolating
 from bench.comparison.board import board_request
 from bench.comparison.extrapolation import FACTOR, Crossing, crossing, extrapolation, for_more_users, said
-from bench.comparison.problems import PROBLEMS
 from bench.comparison.report import extrapolated
 from bench.errors import InputError
 from bench.privacy.accounting import epsilon as epsilon_of
@@ -279,7 +279,7 @@ def test_what_cannot_be_extrapolated_is_refused(change, said, tmp_path):
 def test_a_method_without_noise_is_refused(tmp_path, monkeypatch):
     known = problem()
     twice = dataclasses.replace(known, baselines={**known.baselines, "Alone": known.baselines["Local learning"]})
-    monkeypatch.setitem(PROBLEMS, "tiny", lambda: twice)
+    put(monkeypatch, "tiny", lambda: twice)
     planned = extrapolation("tiny", ["Alone"], 1.0, out=tmp_path)
     with pytest.raises(InputError, match="Alone releases nothing, or declares no privacy"):
         extrapolating.run(planned)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bench.comparison.problem import Problem
-from bench.comparison.problems import PROBLEMS, own_clients
+from bench.comparison.problems import own_clients, problem_named
 from bench.data.tasks import odd_even
 from bench.data.tasks.school import made_up_schools
 from bench.errors import InputError
@@ -13,9 +13,10 @@ from bench.errors import InputError
 def test_the_stated_overlap_is_that_of_the_tasks(tmp_path):
     schools = made_up_schools(0)
     sizes = int(schools.evaluation["count"].sum()), int(schools.num_examples.sum())
-    assert PROBLEMS["school"]().test_ratio == pytest.approx(sizes[0] / sizes[1], rel=0.02)
-    split = PROBLEMS["odd_even"]().test_ratio
-    assert split == PROBLEMS["odd_even_dirichlet"]().test_ratio == pytest.approx((1 - odd_even.TRAIN) / odd_even.TRAIN)
+    assert problem_named("school").test_ratio == pytest.approx(sizes[0] / sizes[1], rel=0.02)
+    split = problem_named("odd_even").test_ratio
+    assert split == problem_named("odd_even_dirichlet").test_ratio
+    assert split == pytest.approx((1 - odd_even.TRAIN) / odd_even.TRAIN)
     rng = np.random.default_rng(0)
     path = tmp_path / "mine.npz"
     np.savez(path, inputs=rng.random((400, 3)), targets=np.arange(400) % 2, clients=np.arange(400) // 100)
@@ -27,13 +28,13 @@ def test_the_stated_overlap_is_that_of_the_tasks(tmp_path):
 
 @pytest.mark.parametrize("name", ["synthetic", "linear_p2p"])
 def test_what_is_drawn_anew_shares_nothing(name):
-    problem = PROBLEMS[name]()
+    problem = problem_named(name)
     assert (problem.test_ratio, problem.num_tests) == (0, 0)
 
 
 @pytest.mark.parametrize("name", ["few_images", "few_images_dirichlet"])
 def test_images_share_their_tests(name):
-    assert (PROBLEMS[name]().test_ratio, PROBLEMS[name]().num_tests) == (0, 10_000)
+    assert (problem_named(name).test_ratio, problem_named(name).num_tests) == (0, 10_000)
 
 
 @pytest.mark.parametrize(

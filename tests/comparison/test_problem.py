@@ -16,10 +16,11 @@ from bench.algorithms import ALGORITHMS
 from bench.comparison.baselines import LEVELS
 from bench.comparison.plan import make_plan
 from bench.comparison.problem import Problem
-from bench.comparison.problems import PROBLEMS
+from bench.comparison.problems import problem_named
 from bench.comparison.request import make_request
 from bench.comparison.statements import Statement
 from bench.data.task import Task
+from bench.data.tasks import registry
 from bench.data.tasks.by_user import BY_USER
 from bench.data.tasks.peers import linear_p2p
 from bench.data.tasks.quadratic import quadratic
@@ -86,7 +87,7 @@ def test_what_is_measured_beside_the_metric_is_measured_in_the_test_alone(tmp_pa
     assert (worst > done.runs["excess_risk"]).all()
     assert not {"excess_risk_worst_tenth", "excess_risk"} & set(done.tuning.runs)
     for name in ("digits", "tags"):
-        assert PROBLEMS[name]().also == BY_USER
+        assert problem_named(name).also == BY_USER
     task = mine(also=("accuracy_per_user",)).test_tasks()(0)
     with pytest.raises(InputError, match="task lines measures test_error, validation_error, not accuracy_per_user"):
         task.metrics(jnp.zeros(2), task)
@@ -97,7 +98,7 @@ def test_schools_of_unequal_size_are_compared_with_learning_alone(tmp_path):
     """Full batches: epsilon is that of the Gaussian mechanism, whatever the size of a school."""
     schools = partial(made_up_schools, num_schools=6)
     on = dataclasses.replace(
-        PROBLEMS["school"](), name="schools", test=schools, tuning=partial(schools, part="validation")
+        problem_named("school"), name="schools", test=schools, tuning=partial(schools, part="validation")
     )
     done = compared(task=on, epsilons=[2.0], seeds=2, num_settings=2, rounds=3, out=tmp_path)
     assert done.baselines == ["MR-MTL", "FedAvg of records", "Private local learning", "Local learning"]
@@ -110,7 +111,7 @@ def test_schools_of_unequal_size_are_compared_with_learning_alone(tmp_path):
 
 def test_silos_with_records_alike_are_compared_with_learning_alone():
     for name in ("odd_even", "odd_even_dirichlet"):
-        variant = PROBLEMS[name]().baselines["Local learning"]
+        variant = problem_named(name).baselines["Local learning"]
         assert variant.method is ALGORITHMS["local_learning"]
         assert variant.args == {"batch_size": 50, "local": "dense"}
 
@@ -127,8 +128,8 @@ def test_a_task_and_a_function_of_trials_are_problems_where_the_metrics_say_it()
 
 
 def test_a_problem_of_the_suite_says_what_its_data_are():
-    for name, make in PROBLEMS.items():
-        problem = make()
+    for name in registry.compared():
+        problem = problem_named(name)
         assert problem.title == f"{name}: {problem.data}"
         assert problem.data
         assert not problem.held_out.startswith("tuned on")  # the figure's own words
@@ -136,8 +137,8 @@ def test_a_problem_of_the_suite_says_what_its_data_are():
 
 def test_a_problem_of_the_suite_says_what_each_of_its_metrics_is_measured_on():
     """A mean over clients on a distribution that no client meets must be called so."""
-    for name, make in PROBLEMS.items():
-        problem = make()
+    for name in registry.compared():
+        problem = problem_named(name)
         assert set(problem.measured_on) == {problem.metric, *problem.also}, name
         if "dirichlet" in name:
             assert "own mix of" in problem.measured_on[problem.metric]
@@ -146,10 +147,10 @@ def test_a_problem_of_the_suite_says_what_each_of_its_metrics_is_measured_on():
         mine(measured_on={"accuracy": "nothing"})
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", registry.compared())
 def test_every_baseline_of_a_problem_has_something_to_tune(name):
     """With nothing to tune, a baseline has one setting where the others of its table have as many as were asked for."""
-    problem = PROBLEMS[name]()
+    problem = problem_named(name)
     for label, variant in problem.baselines.items():
         keywords, _ = parameters(variant.method)
         space = {**problem.level.space, **problem.space, **variant.space}

@@ -13,8 +13,9 @@ from tiny_comparison import runs_of
 
 from bench.comparison import resampled
 from bench.comparison.problem import Problem
-from bench.comparison.problems import PROBLEMS, own_clients
+from bench.comparison.problems import own_clients, problem_named
 from bench.comparison.report.table import table
+from bench.data.tasks import registry
 from bench.models.additive import Additive
 
 
@@ -104,7 +105,7 @@ def assert_parts_make_the_metric(problem, task):
 
 @pytest.mark.parametrize("name", cases(["synthetic", "digits", "tags"], slow={"tags"}))
 def test_totals_over_weights_are_the_metric(name, monkeypatch):
-    problem = PROBLEMS[name]()
+    problem = problem_named(name)
     make = problem.test if isinstance(problem.test, partial) else partial(problem.test)
     assert_parts_make_the_metric(problem, stand_in(make, monkeypatch))
 
@@ -120,7 +121,7 @@ def test_totals_over_weights_are_the_metric_of_own_clients(regression, tmp_path)
 
 
 def test_every_problem_of_users_has_scores_by_user():
-    for name, make in PROBLEMS.items():
-        problem = make()
+    for name in registry.compared():
+        problem = problem_named(name)
         assert isinstance(problem, Problem)
         assert (problem.by_user is not None) == (problem.privacy_unit == "user"), name

@@ -11,10 +11,11 @@ from stand_in_tasks import stand_in
 from tiny_comparison import compared, renamed, under_another_name
 
 from bench.algorithms import ALGORITHMS
-from bench.comparison.problems import PROBLEMS, own_clients
+from bench.comparison.problems import own_clients, problem_named
 from bench.comparison.report.table import table
 from bench.comparison.request import make_request
 from bench.comparison.run import compare
+from bench.data.tasks import registry
 
 
 def table_of(comparison, baselines):
@@ -33,7 +34,7 @@ def table_of(comparison, baselines):
 
 def small(name, monkeypatch):
     """A problem of the suite on made-up examples, with its first private baseline and that baseline's twin."""
-    whole = PROBLEMS[name]()
+    whole = problem_named(name)
     assert whole.baselines is not None
     label, variant = next((label, one) for label, one in whole.baselines.items() if one.method.noise)
 
@@ -48,7 +49,7 @@ def small(name, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", registry.compared())
 def test_a_twin_ties_with_its_original_on_every_task(name, monkeypatch, tmp_path):
     label, pair = small(name, monkeypatch)
     request = make_request((), task=pair, epsilons=[2.0], seeds=2, num_settings=2, rounds=3, out=tmp_path)

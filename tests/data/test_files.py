@@ -8,6 +8,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from listed_tasks import put
 from tiny_data import stand_in, write
 from tiny_ratings import SMALL, lines, made_up
 from tiny_sweeps import walks
@@ -15,12 +16,13 @@ from tiny_sweeps import walks
 from bench import __main__ as command
 from bench import compare, run
 from bench.cli import catalog
-from bench.comparison.problems import PROBLEMS
+from bench.comparison.problems import problem_named
 from bench.data.fetch import retrieval
 from bench.data.files import DataFiles, with_files
 from bench.data.tasks import digits
 from bench.data.tasks.movielens import movielens
 from bench.data.tasks.registry import TASKS
+from bench.data.tasks.tags import made_up_tags
 from bench.errors import InputError
 from bench.papers import SWEEPS
 from bench.store import part_files
@@ -119,7 +121,7 @@ def test_makers_that_read_files_get_them_and_others_stay_as_they_are(tmp_path):
     assert with_files(partial(make, size=2), data_files)(7) == (7, 2, data_files)
     other = DataFiles(tmp_path, "publisher")
     assert with_files(partial(make, data_files=other), data_files)(7) == (7, 1, other)
-    assert with_files(TASKS["made_up_tags"], data_files) is TASKS["made_up_tags"]
+    assert with_files(made_up_tags, data_files) is made_up_tags
 
 
 GENERATED = ("synthetic", "softmax", "bounded", "made_up", "quadratic", "linear_p2p", "gossip", "rare_features")
@@ -139,7 +141,7 @@ def test_every_task_that_reads_files_takes_them(monkeypatch, tmp_path):
     monkeypatch.setattr(retrieval, "get", asked)
     monkeypatch.setattr(retrieval, "find", asked)
     data_files = DataFiles(tmp_path)
-    makers = {**TASKS, "validation": partial(movielens, part="validation")}
+    makers = {name: of.make for name, of in TASKS.items()} | {"validation": partial(movielens, part="validation")}
     for name, make in makers.items():
         reads = with_files(make, data_files) is not make
         if name == "validation" or reads:
@@ -188,8 +190,8 @@ def test_a_comparison_reads_the_folder_that_it_is_given(folders, tmp_path, monke
         made.append(data_files)
         return digits.emnist_digits(trial, data_files=data_files)
 
-    problem = dataclasses.replace(PROBLEMS["digits"](), test=noted, tuning=noted)
-    monkeypatch.setitem(PROBLEMS, "digits", lambda: problem)
+    problem = dataclasses.replace(problem_named("digits"), test=noted, tuning=noted)
+    put(monkeypatch, "digits", lambda: problem)
     options = {"task": "digits", "baselines": ["Local learning"], "seeds": 1, "num_settings": 1, "rounds": 1}
     for i, folder in enumerate(folders):
         out = tmp_path / f"out{i}"

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import stand_in_tasks
 import tiny_networks
 import tiny_peers
 import tiny_ratings
@@ -64,6 +65,10 @@ def photographs(monkeypatch, tmp_path) -> Task:
     return images.images(0, dataset="mnist", model="cnn_relu", num_clients=3)
 
 
+def with_made_up_examples(name: str, monkeypatch, tmp_path) -> Task:
+    return stand_in_tasks.stand_in(TASKS[name].make, monkeypatch)
+
+
 def file_of_clients(monkeypatch, tmp_path) -> Task:
     places = np.arange(40)
     np.savez(tmp_path / "mine.npz", inputs=np.outer(places, [1.0, 2.0]), targets=places % 3, clients=places % 4)
@@ -91,7 +96,9 @@ PROBLEMS = {
     "mnist_by_style, cnn": partial(by_style, model="cnn"),
     "odd_even": odd_and_even,
     "odd_even_hinge": partial(odd_and_even, make=odd_even.odd_even_hinge),
+    "odd_even_dirichlet": partial(odd_and_even, make=odd_even.odd_even_dirichlet),
     "movielens": ratings,
+    **{name: partial(with_made_up_examples, name) for name in ("cifar_users", "insteval", "shakespeare")},
     "images": photographs,
     "clients_file": file_of_clients,
     "tests: tags": plain(tiny_tags.tiny),
@@ -117,7 +124,7 @@ def test_every_field_is_what_it_is_annotated_as(name, monkeypatch, tmp_path):
 
 def test_every_problem_is_checked():
     """A new one gets a row of PROBLEMS."""
-    makers = {getattr(make, "func", make).__name__ for make in TASKS.values()}
+    makers = {getattr(of.make, "func", of.make).__name__ for of in TASKS.values()}
     assert {ALIKE.get(name, name) for name in makers} <= set(PROBLEMS)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from bench.cli.method_table import PART
 from bench.cli.method_table import written_anew as written_anew_methods
-from bench.comparison.problems import PROBLEMS
+from bench.data.tasks.registry import TASKS
 from bench.errors import InputError
 from figures import FIGURES, PAPERS
 from figures.claims import judged
@@ -39,7 +39,7 @@ def test_the_gallery_has_every_figure_with_its_command():
 
 
 def test_the_table_of_methods_is_that_of_the_registry(monkeypatch):
-    monkeypatch.delitem(PROBLEMS, "tiny", raising=False)  # of the tests of comparisons
+    monkeypatch.delitem(TASKS, "tiny", raising=False)  # of the tests of comparisons
     page = (ROOT / "docs" / "methods" / "index.md").read_text()
     assert PART.search(page)
     assert written_anew_methods(page) == page, "run `python -m bench.cli.method_table`"

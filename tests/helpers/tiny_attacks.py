@@ -15,7 +15,7 @@ from bench.algorithms.base import Algorithm, Scalar, State
 from bench.attacks.runs import Attacked, scores
 from bench.attacks.units import units_of
 from bench.comparison.problem import Problem
-from bench.comparison.problems import PROBLEMS
+from bench.comparison.problems import problem_named
 from bench.data.task import Task
 from bench.models.additive import squared_loss
 from bench.privacy import accounting
@@ -88,7 +88,7 @@ def seen(one: Attacked, runs: int, unit="user", seed=0, **options):
 
 def problem() -> Problem:
     """A problem of these users with two methods, of which one releases nothing."""
-    whole = PROBLEMS["digits"]()
+    whole = problem_named("digits")
     assert whole.baselines is not None
     names = ("DP-FedAvg", "Local learning")
     changes = {"name": "tiny", "test": task, "metric": "test_loss", "tuned_by": "validation_loss", "best": "min"}

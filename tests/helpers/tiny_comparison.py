@@ -8,7 +8,7 @@ from functools import partial
 import pandas as pd
 
 from bench.comparison.problem import Problem
-from bench.comparison.problems import PROBLEMS
+from bench.comparison.problems import problem_named
 from bench.comparison.request import make_request
 from bench.comparison.result import Comparison
 from bench.comparison.run import compare
@@ -22,7 +22,7 @@ TWIN: dict = {"fixed": {"personalization": math.inf}, "num_settings": 8, "name":
 
 def problem() -> Problem:
     """One that compiles in a moment."""
-    whole = PROBLEMS["synthetic"]()
+    whole = problem_named("synthetic")
     assert whole.baselines is not None
     baselines = {name: whole.baselines[name] for name in ("Global private SGD", "Local learning")}
     defaults = dict(whole.defaults) | {"num_sampled": 4, "batch_size": 3}

@@ -16,7 +16,7 @@ from stand_in_tasks import stand_in
 from toy_problems import VARIANTS, toy_of
 
 from bench.algorithms import ALGORITHMS
-from bench.comparison.problems import PROBLEMS
+from bench.comparison.problems import problem_named
 from bench.data.task import Task
 from bench.papers import SWEEPS
 from bench.sweeps import engine
@@ -141,10 +141,10 @@ NETWORK = "digits_cnn"  # whose model is large enough that a CPU computes one us
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("label", PROBLEMS[NETWORK]().baselines or {})
+@pytest.mark.parametrize("label", problem_named(NETWORK).baselines or {})
 def test_every_baseline_of_a_network_lowers_here_and_elsewhere(label, monkeypatch):
     """Users of a network with many parameters are computed in turn on a CPU, for several points at a time."""
-    problem = PROBLEMS[NETWORK]()
+    problem = problem_named(NETWORK)
     variant = (problem.baselines or {})[label]
     with monkeypatch.context() as patch:
         task = stand_in(problem.test, patch)

@@ -212,7 +212,8 @@ def test_every_model_of_every_data_set_has_a_task_of_ten_clients():
     names = [f"{dataset}_{model}_10" for dataset, models in NETWORKS.items() for model in models]
     assert set(names) <= set(TASKS)
     for name in ("mnist_cnn_relu_10", "cifar10_tramer_scatter_linear_10"):
-        assert (TASKS[name](0).name, TASKS[name](0).num_clients) == (name, 10)
+        task = TASKS[name].make(0)
+        assert (task.name, task.num_clients) == (name, 10)
 
 
 @pytest.mark.parametrize(

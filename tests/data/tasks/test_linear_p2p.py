@@ -108,7 +108,7 @@ def test_the_recipe_has_a_checksum_and_what_is_not_its_business_has_none():
     assert task_of(3).checksum == task_of(4, instances="validation").checksum
     others = [task_of(num_features=6), task_of(scaled=True), task_of(label_noise=0.1), task_of(smoothness="quarter")]
     assert len({task.checksum for task in (task_of(), *others)}) == 5
-    assert [TASKS[f"linear_p2p_{p}"](0).name for p in (2, 10)] == ["linear_p2p_2", "linear_p2p_10"]
+    assert [TASKS[name].make(0).name for name in ("linear_p2p_2", "linear_p2p")] == ["linear_p2p_2", "linear_p2p_10"]
 
 
 def test_neighbour_lists_have_room_for_nearly_every_draw():

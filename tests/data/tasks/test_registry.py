@@ -1,8 +1,8 @@
 """A task has one name in every command and is one data set, or ends in a line that says what to do."""
 
+import importlib
 import re
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,31 +10,74 @@ from calling import caller
 from tiny_sweeps import walks
 
 from bench.__main__ import main
-from bench.comparison.board import ROUNDS
-from bench.comparison.problems import PROBLEMS, problem
+from bench.comparison.problems import problem
 from bench.data.fetch import retrieval
 from bench.data.fetch.sources import DATASETS
 from bench.data.files import DataFiles, with_files
 from bench.data.tasks import movielens, ratings, school, tags
-from bench.data.tasks.registry import COMPARED, TASKS
+from bench.data.tasks.registry import TASKS, compared
 from bench.errors import InputError
-from bench.execution.chosen import chosen
 from bench.papers import SWEEPS
-from bench.upkeep.merge import sweep_named
 
 
-def test_sweeps_run_on_what_methods_are_compared_on(monkeypatch):
-    monkeypatch.delitem(PROBLEMS, "tiny", raising=False)  # of the tests of comparisons, while they last
-    monkeypatch.setitem(SWEEPS, "server_optimisers", cache(SWEEPS["server_optimisers"]))
-    assert set(COMPARED) == set(PROBLEMS)
-    for name in COMPARED:
-        sweep = chosen("server_optimisers", "smoke", task=name).whole
-        assert sweep.name == sweep_named(sweep.name, "smoke", None).name == f"server_optimisers_on_{name}"
-        assert sweep.tasks == {name: TASKS.get(name, COMPARED[name])}
+def test_no_task_has_two_names():
+    makers = [(getattr(of.make, "func", of.make), str(getattr(of.make, "keywords", {}))) for of in TASKS.values()]
+    assert len(set(makers)) == len(makers)
 
 
-def test_the_board_has_tasks_that_methods_are_compared_on():
-    assert set(ROUNDS) < set(COMPARED)
+# ---- A new task ----
+
+MODULE = """
+import dataclasses
+from bench.data.tasks.synthetic import synthetic
+
+def mine(trial):
+    '''Lines of 60 users.'''
+    return dataclasses.replace(synthetic(trial, num_clients=60, num_features=6, by_user=True), name="mine")
+"""
+
+
+@pytest.fixture
+def bench(tmp_path, monkeypatch, capsys):
+    """Calls a command of a suite with a new task: a module, and a line of the table."""
+    (tmp_path / "my_task.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(
+        TASKS, "mine", TASKS["synthetic"]._replace(make=importlib.import_module("my_task").mine, board=2)
+    )
+    for name in {*SWEEPS} - {"tiny"}:
+        monkeypatch.delitem(SWEEPS, name)
+    monkeypatch.setitem(SWEEPS, "tiny", lambda scale: walks())
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    call = caller("bench", main, monkeypatch, capsys)
+
+    def called(words: str, expected: int = 0) -> str:
+        status, out, err = call(*words.split())
+        assert status == expected, err
+        return out + "\n".join(err)
+
+    return called
+
+
+def test_sweeps_lists_and_what_keeps_results_know_a_new_task(bench):
+    tasks, comparisons = bench("list").split("tasks:")[1].split("comparisons:")
+    assert re.search(r"^  mine +Lines of 60 users\.", tasks, re.MULTILINE)
+    assert re.search(r"^  mine +one user, ", comparisons, re.MULTILINE)
+    assert "mine is a task of `run` and `compare`, not a data set" in bench("data get mine", 2)
+    bench("run tiny --task mine --workers 1")
+    assert "8 of 8" in bench("status tiny_on_mine")
+    assert "tiny_on_mine" in bench("merge results --out merged")
+
+
+@pytest.mark.slow
+def test_comparisons_and_the_board_know_a_new_task(bench):
+    few = "--epsilons 1 --seeds 1 --settings 1 --workers 1"
+    assert "board/mine" in bench(f"board mine --methods DP-FedAvg {few}")
+    assert "DP-FedAvg" in bench("compare ppsgd --task mine --against board --workers 1 --set personalization=1")
+    assert "mine" in bench("attack mine", 2)
+    assert "alone" in bench(f"compare --task mine --baselines DP-FedAvg {few} --name alone")
+    assert "users" in bench("extrapolate mine --methods DP-FedAvg --epsilon 1 --settings 1 --seeds 1 --workers 1")
 
 
 # ---- Data that are not here ----
@@ -75,7 +118,7 @@ def test_a_task_whose_data_are_missing_says_what_to_get_and_what_needs_nothing(
         rf"error: .*: put .*{re.escape(file)}.* in a folder and pass --data-dir, or take the task {instead}, which .*",
         lines[-1],
     )
-    assert instead in COMPARED
+    assert instead in compared()
 
 
 def test_every_task_that_is_named_instead_is_one_of_the_table():

@@ -245,10 +245,10 @@ def small_suite() -> Iterator[None]:
     import bench.audit.subject
     import bench.comparison.stages
     import bench.perf
-    from bench.comparison.problems import PROBLEMS
+    from bench.comparison.problems import KINDS
     from bench.data.dataset import Unreachable
     from bench.data.fetch import packages
-    from bench.data.tasks.registry import TASKS
+    from bench.data.tasks.registry import TASKS, Listed
     from bench.papers import SWEEPS
 
     def offline(*_: Any, **__: Any) -> Any:
@@ -257,8 +257,8 @@ def small_suite() -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         for table, small in (
             (SWEEPS, {"tiny": lambda scale: walks(), "other": lambda scale: walks()._replace(name="other")}),
-            (TASKS, {"small": TASK}),
-            (PROBLEMS, {"small": problem, "synthetic": PROBLEMS["synthetic"], "linear_p2p": PROBLEMS["linear_p2p"]}),
+            (TASKS, {"small": Listed(TASK, "small")} | {name: TASKS[name] for name in ("synthetic", "linear_p2p")}),
+            (KINDS, {**KINDS, "small": lambda name, make: problem()}),
         ):
             stack.enter_context(mock.patch.dict(table, small, clear=True))
         for owner, name, instead in (

@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest import mock
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pytest
+from listed_tasks import put
 from tiny_comparison import problem, renamed
 
 from bench import board as run_board
@@ -21,7 +22,6 @@ from bench.analysis import tables
 from bench.comparison import board as boards
 from bench.comparison.entries import ENTRIES, write_entry
 from bench.comparison.plan import Plan, make_plan
-from bench.comparison.problems import PROBLEMS
 from bench.comparison.protocol import PROTOCOL
 from bench.comparison.report.table import printed, table
 from bench.comparison.result import Comparison
@@ -52,7 +52,8 @@ class Small(NamedTuple):
 @contextlib.contextmanager
 def small_problem() -> Iterator[None]:
     """The small problem, which a board may have."""
-    with mock.patch.dict(PROBLEMS, {"tiny": problem}), mock.patch.dict(boards.ROUNDS, {"tiny": 5}):
+    with pytest.MonkeyPatch.context() as patch:
+        put(patch, "tiny", problem, board=5)
         yield
 
 
