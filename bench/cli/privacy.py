@@ -34,8 +34,9 @@ Sampling = Annotated[
 Accountant = Annotated[
     str | None,
     typer.Option(
-        help="pld (privacy loss distributions; exact without sampling; the default where it is proven), or rdp (Renyi "
-        "DP: the number of Opacus, or less where its orders end). Balls in bins have their own."
+        help="pld (privacy loss distributions; exact without sampling), or rdp (Renyi DP: the number of Opacus, or "
+        "less where its orders end). Left out: the smaller of the two where both are proven. Balls in bins have their "
+        "own."
     ),
 ]
 ACCOUNTANTS = {"pld": "pld", "rdp": "rdp_wide"}  # option -> accountant of a release
@@ -68,18 +69,17 @@ def epsilon(
     sigma = noise_multiplier
     usable = sigma == 0 or NOISE[0] <= sigma <= NOISE[1]
     events.require("--noise-multiplier", sigma, usable, f"give 0, or a number from {NOISE[0]:g} to {NOISE[1]:g}")
-    by = accountant or _usual(sampling, steps, delta)
-    rate = _checked(steps, delta, sampling_rate, sampling, by)
-    release = _release(sigma, sampling, rate, by, delta)
-    value = accounting.epsilon(release, steps)
-    if math.isnan(value) and accountant is None:
-        release = _release(sigma, sampling, rate, "rdp", delta)
-        value = accounting.epsilon(release, steps)
-    if math.isnan(value):
+    tried = _accountants(sampling, steps, delta, accountant)
+    rate = _checked(steps, delta, sampling_rate, sampling, tried[0])
+    each = [_release(sigma, sampling, rate, by, delta) for by in tried]
+    found = [(accounting.epsilon(release, steps), release) for release in each]
+    bounds = [bound for bound in found if not math.isnan(bound[0])]
+    if not bounds:
         raise InputError(
             f"accountant {accountant} finds no bound for so little noise: use --accountant rdp, or more noise"
         )
-    meaning = f"epsilon at delta {delta:g} of {_meaning(release, steps, value)}"
+    value, release = min(bounds, key=lambda bound: bound[0])
+    meaning = f"epsilon at delta {delta:g} of {_meaning(release, steps, value, tried)}"
     _print("epsilon", value, f"{value:.6g}", meaning, release, steps, rate, as_json)
 
 
@@ -99,31 +99,50 @@ def noise(
     from bench.privacy import accounting, events
 
     events.require("--epsilon", epsilon, 0 < epsilon < math.inf, "give a finite number above 0")
-    large = sampling == "poisson" and epsilon > accounting.PLD_LIMIT / 2
-    by = accountant or ("rdp" if large else _usual(sampling, steps, delta))
-    rate = _checked(steps, delta, sampling_rate, sampling, by)
+    tried = _accountants(sampling, steps, delta, accountant)
+    rate = _checked(steps, delta, sampling_rate, sampling, tried[0])
 
-    def release(sigma: float) -> events.Release:
+    def release(sigma: float, by: str) -> events.Release:
         return _release(sigma, sampling, rate, by, delta)
 
-    if release(1.0).accountant == "pld" and steps >= LONG:
+    def smallest(by: str) -> float:
+        sigma = accounting.noise_multiplier(epsilon, lambda sigma: release(sigma, by), steps)
+        digits = 5 - math.floor(math.log10(sigma))
+        # Six digits, rounded up, so that the printed value suffices; the grid of a distribution changes with the noise.
+        sigma = math.ceil(sigma * 10.0**digits) / 10.0**digits
+        while accounting.epsilon(release(sigma, by), steps) > epsilon:
+            sigma = round(sigma + 10.0**-digits, max(digits, 0))
+        return sigma
+
+    if release(1.0, tried[0]).accountant == "pld" and steps >= LONG:
         typer.echo(f"computing privacy loss distributions of {steps:,} steps, which can take minutes", err=True)
-    sigma = accounting.noise_multiplier(epsilon, release, steps)
-    digits = 5 - math.floor(math.log10(sigma))
-    sigma = math.ceil(sigma * 10.0**digits) / 10.0**digits  # six digits, rounded up, so that the printed value suffices
-    while accounting.epsilon(release(sigma), steps) > epsilon:  # the grid of a distribution changes with the noise
-        sigma = round(sigma + 10.0**-digits, max(digits, 0))
+    found, refused = [], None
+    for by in tried:
+        try:
+            found.append((smallest(by), by))
+        except InputError as error:  # a target that this accountant cannot attain, or only with far too much noise
+            refused = error if refused is None or epsilon > accounting.PLD_LIMIT else refused
+    if not found:
+        assert refused is not None
+        raise refused
+    sigma, by = min(found)
     meaning = f"smallest noise multiplier for epsilon {epsilon:g} at delta {delta:g}: "
-    meaning += _meaning(release(sigma), steps, epsilon)
-    _print("noise_multiplier", sigma, f"{sigma:.6g}", meaning, release(sigma), steps, rate, as_json)
+    meaning += _meaning(release(sigma, by), steps, epsilon, tried)
+    if epsilon > accounting.PLD_LIMIT / 2 and math.isnan(accounting.epsilon(release(0.999 * sigma, by), steps)):
+        meaning = f"{meaning[:-1]}; with less noise it is not computed."
+    _print("noise_multiplier", sigma, f"{sigma:.6g}", meaning, release(sigma, by), steps, rate, as_json)
 
 
-def _usual(sampling: str, steps: int, delta: float) -> str:
-    """Return the accountant that is taken where none is named."""
+def _accountants(sampling: str, steps: int, delta: float, named: str | None) -> tuple[str, ...]:
+    """Return the accountants of which the smallest bound is taken; all of them are proven."""
     from bench.privacy.accounting import smallest_delta
 
+    if named is not None:
+        return (named,)
+    if sampling == "none":
+        return ("pld",)
     fits = sampling == "poisson" and steps <= MOST_STEPS["pld"] and delta >= smallest_delta(steps)
-    return "pld" if sampling == "none" or fits else "rdp"
+    return ("pld", "rdp") if fits else ("rdp",)
 
 
 def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: str, accountant: str) -> float:
@@ -171,8 +190,10 @@ def _release(sigma: float, sampling: str, sampling_rate: float, accountant: str,
     return events.gaussian(sigma, sampling=sampling, sampling_rate=sampling_rate, accountant=by, delta=delta)
 
 
-def _meaning(release: "Release", steps: int, value: float) -> str:
-    """Describe what is protected, against whom, under which relation and sampler, and how it was computed."""
+def _meaning(release: "Release", steps: int, value: float, tried: tuple[str, ...]) -> str:
+    """Describe what is protected, against whom, under which relation and sampler, and how it was computed, with which
+    of the accountants that were tried.
+    """
     from bench.privacy import accounting, events
 
     text = (
@@ -185,9 +206,11 @@ def _meaning(release: "Release", steps: int, value: float) -> str:
     if release.accountant == "rdp_wide":
         floor = accounting.rdp_floor(release.delta, wide=True)
         text += f"; close to {floor:.2g}, below which this conversion cannot go" if value < 1.5 * floor else ""
-        small = value <= accounting.PLD_LIMIT / 2 and release.delta >= accounting.smallest_delta(steps)
-        tighter = release.neighbors != events.REPLACE and small
-        text += "; --accountant pld is tighter" if tighter else ""
+        other = release.neighbors != events.REPLACE and release.delta >= accounting.smallest_delta(steps)
+        if "pld" in tried:
+            text += "; privacy loss distributions give nothing smaller here"
+        elif other and steps <= MOST_STEPS["pld"]:
+            text += "; without --accountant the smaller of this and privacy loss distributions is given"
     return text + "."
 
 

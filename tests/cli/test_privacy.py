@@ -107,7 +107,28 @@ def test_where_pld_finds_no_bound_that_is_said_and_no_number_is_printed():
     number, meaning = run("epsilon", EPSILON | options).stdout.splitlines()
     assert float(number) > 1e4
     assert "RDP at orders" in meaning
-    assert "tighter" not in meaning
+    assert "privacy loss distributions give nothing smaller here" in meaning
+
+
+@pytest.mark.parametrize("by_pld", [12.75, 0.25])
+def test_epsilon_is_the_smaller_of_two_upper_bounds_and_the_line_says_which(by_pld, monkeypatch):
+    monkeypatch.setitem(accounting.BY_RELATION, "pld", lambda *_: by_pld)
+    options = {"--noise-multiplier": 0.5, "--sampling-rate": 1e-6, "--steps": 10**7, "--delta": 1e-7}
+    result = json.loads(run("epsilon", options, "--json").stdout)
+    by_rdp = float(run("epsilon", options | {"--accountant": "rdp"}).stdout.splitlines()[0])
+    assert result["epsilon"] == pytest.approx(min(by_pld, by_rdp), rel=1e-5)
+    assert result["accountant"] == ("rdp_wide" if by_rdp < by_pld else "pld")
+    assert ("give nothing smaller" in result["meaning"]) == (by_rdp < by_pld)
+
+
+@pytest.mark.parametrize(("epsilon", "accountant"), [(150, "pld"), (250, "rdp_wide")])
+def test_noise_for_an_epsilon_above_100_is_the_smallest_of_two_accountants(epsilon, accountant):
+    options = {"--epsilon": epsilon, "--sampling-rate": 0.1, "--steps": 100, "--delta": 1e-5}
+    result = json.loads(run("noise", options, "--json").stdout)
+    assert result["accountant"] == accountant
+    by_rdp = float(run("noise", options | {"--accountant": "rdp"}).stdout.splitlines()[0])
+    assert (result["noise_multiplier"] < by_rdp) == (accountant == "pld")
+    assert spent({"--sampling-rate": 0.1, "--steps": 100, "--delta": 1e-5}, result["noise_multiplier"]) <= epsilon
 
 
 def test_a_value_at_the_floor_of_the_conversion_is_marked():

@@ -53,7 +53,7 @@ NEAR = 1.5  # times the floor of Renyi DP, below which its noise is more than a 
 CONVERSIONS = {
     "rdp": "RDP at Opacus' orders, converted by Canonne, Kamath and Steinke 2020, Proposition 12",
     "rdp_wide": "RDP at orders up to 4096, converted by Canonne, Kamath and Steinke 2020, Proposition 12",
-    "pld": "privacy loss distribution, an upper bound within about 0.2 %",
+    "pld": "privacy loss distribution, an upper bound, at sampling rates from 0.001 on within about 0.2 %",
     "gdp": "exact closed form of composed Gaussians, Balle and Wang 2018",
     "bins": "the mean of a log-normal for every bin, an upper bound within about 0.1 %",
     "composition": "composition of pure DP, Kairouz, Oh and Viswanath 2015, Theorem 3.5",
@@ -160,7 +160,7 @@ def noise_multiplier(target: float, release: Callable[[float], Release], rounds:
     read there, and otherwise found with few evaluations (`search`).
 
     Args:
-        target: epsilon, above 0 and finite; for accountant "pld" at most 100.
+        target: epsilon, above 0 and finite; for accountant "pld" at most PLD_LIMIT.
         release: noise multiplier -> release; more noise must not cost more.
         rounds: 1 or more.
 
@@ -170,7 +170,7 @@ def noise_multiplier(target: float, release: Callable[[float], Release], rounds:
     require("epsilon", target, 0 < target < math.inf, "give a finite number above 0")
     require("rounds", rounds, rounds >= 1, "give 1 or more")
     if release(1.0).accountant == "pld":
-        require("epsilon", target, target <= PLD_LIMIT / 2, "pld is for at most 100; take accountant rdp")
+        require("epsilon", target, target <= PLD_LIMIT, f"pld is for at most {PLD_LIMIT:g}; take accountant rdp")
     if (by := release(1.0).accountant) in BY_RENYI:
         orders, others = ("4096", "pld") if by == "rdp_wide" else ("63", "pld or rdp_wide")
         floor = rdp_floor(release(1.0).delta, wide=by == "rdp_wide")

@@ -1,5 +1,6 @@
 """Privacy loss distributions of dp_accounting, pessimistic (Doroshenko et al. 2022): an upper bound on epsilon, too
-large by about 0.2 % at most, at deltas from `smallest_delta` on. Plain Gaussians and Laplace, also mixed;
+large by about 0.2 % at most, at deltas from `smallest_delta` on and sampling rates from 0.001 on: at smaller rates the
+grid, of 1e5 points at most, is coarse beside what one round loses. Plain Gaussians and Laplace, also mixed;
 Poisson-sampled Gaussians under "add-or-remove one".
 
 Laplace noise of scale 1 in each coordinate, on a sum that moves by at most e in L1, is accounted as one

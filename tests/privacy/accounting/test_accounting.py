@@ -123,7 +123,7 @@ def test_the_noise_suffices_and_a_thousandth_less_does_not(sampling, accountant,
         (math.nan, 10, "rdp", "epsilon=nan: give a finite number above 0."),
         (math.inf, 10, "rdp", "epsilon=inf: give a finite number above 0."),
         (1.0, 0, "rdp", "rounds=0: give 1 or more."),
-        (101.0, 10, "pld", "epsilon=101.0: pld is for at most 100; take accountant rdp."),
+        (201.0, 10, "pld", "epsilon=201.0: pld is for at most 200; take accountant rdp."),
     ],
 )
 def test_a_target_that_cannot_be_used_is_refused(target, rounds, accountant, message):

@@ -67,7 +67,13 @@ def test_one_poisson_round_by_pld_is_where_the_hockey_stick_divergence_meets_del
 
 @pytest.mark.parametrize(
     ("sigma", "q", "rounds"),
-    [pytest.param(0.5, 0.02, 200, marks=pytest.mark.slow), (1, 0.01, 2000), (10, 0.01, 999), (4, 0.5, 50)],
+    [
+        pytest.param(0.5, 0.02, 200, marks=pytest.mark.slow),
+        (1, 0.001, 2000),
+        (1, 0.01, 2000),
+        (10, 0.01, 999),
+        (4, 0.5, 50),
+    ],
 )
 def test_the_interval_of_the_pld_costs_less_than_a_fifth_of_a_percent(sigma, q, rounds):
     fine = dp.pld.PLDAccountant(value_discretization_interval=min(1e-4, q / sigma / 100))
