@@ -17,7 +17,7 @@ from bench.data.task import Task
 from bench.errors import InputError, in_one_line, unknown_name
 from bench.privacy import accounting
 from bench.privacy.events import Release
-from bench.sweeps import diagnose, engine
+from bench.sweeps import engine
 from bench.sweeps.spec import argument, arguments, parameters
 
 TRIED_NOISE = 2.0  # a multiplier at which every accountant gives a number, to find out which epsilons are finite
@@ -69,16 +69,6 @@ class Subject(NamedTuple):
         """Return one canary of a shape in `tasks.SHAPES`, or OVERFLOW, [1, feature], on the family's task."""
         family = FAMILIES[self.family]
         return canary(shape, family.features) if shape != OVERFLOW else np.full((1, family.features), np.inf)
-
-    def culprit(self) -> str | None:
-        """Return which function of the method does not do what it must, and how; None where all do."""
-        traced = parameters(self.method)[1]
-        fixed = {name: value for name, value in self.args.items() if name not in traced}
-
-        def make(task: Task, hyper: Mapping[str, Any]) -> Algorithm:
-            return self.method.make(task, **fixed, **hyper)
-
-        return diagnose.culprit(make, self.method.make.__name__, _task(self.family, self.canaries), traced)
 
     @property
     def scales_noise(self) -> bool:
@@ -279,12 +269,13 @@ def run(subject: Subject, canaries, keys, *, present=None, chunk: int = CHUNK, s
     try:
         present = np.any(np.asarray(canaries) != 0, axis=-1) if present is None else present
         return _in_chunks(subject, canaries, present, keys, chunk=chunk, start=start)
-    except InputError:
-        raise
     except Exception as error:
-        name, family = subject.method.make.__name__, subject.family
-        wrong = subject.culprit() or f"{name} fails: {in_one_line(error)}"
-        raise Stops(family, wrong) from error
+        wrong = (
+            str(error)
+            if isinstance(error, InputError)
+            else f"{subject.method.make.__name__} fails: {in_one_line(error)}"
+        )
+        raise Stops(subject.family, wrong) from error
 
 
 def _in_chunks(subject: Subject, canaries, present, keys, *, chunk: int, start: float) -> Views:

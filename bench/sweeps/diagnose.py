@@ -1,8 +1,11 @@
-"""Finds out why a method cannot be compiled, by tracing each of its functions separately."""
+"""Where a method's functions are called: what is wrong with one is said in a line, with its place.
+
+The whole traceback is that of the error's cause, which BENCH_TRACEBACK=1 shows.
+"""
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,77 +20,71 @@ from bench.errors import InputError, in_one_line, place_of
 FRAME = re.compile(r"\n  File [^\n]*(?:\n    [^\n]*)*")  # of a traceback
 
 
-def culprit(make: Callable[[Task, Mapping], Algorithm], name: str, task: Task, traced: Iterable[str]) -> str | None:
-    """Return a sentence that names the faulty function and the fault; None where all functions return what they must.
+@contextmanager
+def calling(what: str, task: Task) -> Iterator[None]:
+    """Turn any error but a lack of memory into an InputError that says what fails, why and where.
 
     Args:
-        make: (task, traced arguments) -> Algorithm.
-        name: of the method.
+        what: is called, such as "`round` of ppsgd".
         task: what it runs on.
-        traced: names of its traced arguments.
     """
-    hypers = {argument: jax.ShapeDtypeStruct((), jnp.float32) for argument in traced}
-    key = jax.eval_shape(lambda: jax.random.key(0))
-
-    def traced_alone(function: str, call: Callable, *args: Any) -> Any:
-        try:
-            return jax.eval_shape(call, *args)
-        except (InputError, MemoryError):  # a lack of memory is no fault of the method
-            raise
-        except Exception as error:
-            of_tree = isinstance(error, TypeError) and not isinstance(task.init_params, jax.Array | np.ndarray)
-            remedy = f": the model of {task.name} is a tree of arrays, so compute with jax.tree.map" if of_tree else ""
-            raise _Wrong(f"`{function}` of {name} fails: {_in_one_line(error)}{remedy}") from error
-
     try:
-        traced_alone("make", lambda hyper: checked_algorithm(make(task, hyper), name) and None, hypers)
-        state = traced_alone("init", lambda key, hyper: make(task, hyper).init(key), key, hypers)
-        if not isinstance(state, State):
-            return f"`init` of {name} returns {_kind(state)}: return State(schedule, variables)"
-        out = traced_alone("round", lambda key, hyper, state: make(task, hyper).round(key, state), key, hypers, state)
-        if wrong := _round(name, state, out):
-            return wrong
-        params = traced_alone("params", lambda hyper, state: make(task, hyper).params(state), hypers, state)
-        if task.metrics is not None:
-            shapes = ", ".join(str(leaf.shape) for leaf in jax.tree.leaves(params))
-            try:
-                jax.eval_shape(lambda params: task.metrics and task.metrics(params, task), params)
-            except MemoryError:
-                raise
-            except Exception as error:
-                return f"`params` of {name} returns {shapes}, which {task.name} cannot score: {_in_one_line(error)}"
-    except _Wrong as wrong:
-        return str(wrong)
-    if _schedule_depends_on_the_point(lambda hyper: make(task, hyper), hypers, key):
-        return f"the schedule of {name} depends on a hyper-parameter: keep that part in State.variables"
-    return None
+        yield
+    except (InputError, MemoryError, jax.errors.JaxRuntimeError):
+        raise
+    except Exception as error:
+        of_tree = isinstance(error, TypeError) and not isinstance(task.init_params, jax.Array | np.ndarray)
+        remedy = f": the model of {task.name} is a tree of arrays, so compute with jax.tree.map" if of_tree else ""
+        raise InputError(f"{what} fails: {in_one_line(error)}{place_of(error)}{remedy}") from error
 
 
-def _schedule_depends_on_the_point(algorithm: Callable[[Mapping], Algorithm], hypers: Mapping, key: Any) -> bool:
-    """Return whether start and round can be traced over two points with a schedule for each, but not with one for
-    both."""
-    both = {name: jax.ShapeDtypeStruct((2, *leaf.shape), leaf.dtype) for name, leaf in hypers.items()}
+def checked_state(made: Any, name: str) -> State:
+    """Return what `init` returned, if it is a State."""
+    if not isinstance(made, State):
+        raise InputError(f"`init` of {name} returns {_kind(made)}: return State(schedule, variables)")
+    return made
 
-    def traced(axes: State) -> bool:
-        def start(key, both):
-            return jax.vmap(lambda hyper: algorithm(hyper).init(key), out_axes=axes)(both)
 
-        def end(key, both, state):
-            def one(hyper, state):
-                return algorithm(hyper).round(key, state)[0]
+def checked_round(before: State, out: Any, name: str) -> tuple[State, dict[str, Any]]:
+    """Return what `round` returned, if it is a state like the one before, and a dictionary of scalars."""
+    if not (isinstance(out, tuple) and not isinstance(out, State) and len(out) == 2):
+        raise InputError(f"`round` of {name} returns {_kind(out)}: return State(schedule, variables) and a dictionary")
+    state, info = out
+    if not isinstance(state, State):
+        raise InputError(f"`round` of {name} returns {_kind(state)} as its state: return State(schedule, variables)")
+    if not isinstance(info, dict):
+        raise InputError(f"`round` of {name} returns {_kind(info)} beside its state: return a dictionary")
+    for key, value in info.items():
+        if jnp.shape(value) != () or jnp.iscomplexobj(value):
+            raise InputError(f"`round` of {name} reports {key} as {_array(value)}: report real scalars")
+    old, new = (jax.tree_util.tree_leaves_with_path(tree) for tree in (before, state))
+    if [path for path, _ in old] != [path for path, _ in new]:
+        raise InputError(f"`round` of {name} returns a state of another structure than `init`: keep its parts")
+    for (path, was), (_, leaf) in zip(old, new, strict=True):
+        if (jnp.shape(was), jnp.result_type(was)) != (jnp.shape(leaf), jnp.result_type(leaf)):
+            place = f"State{jax.tree_util.keystr(path)}"
+            raise InputError(
+                f"`round` of {name} turns {place} from {_array(was)} into {_array(leaf)}: keep shape and dtype"
+            )
+    return state, info
 
-            return jax.vmap(one, in_axes=(0, axes), out_axes=axes)(both, state)
 
-        try:
-            state = jax.eval_shape(start, key, both)
-            jax.eval_shape(end, key, both, state)
-        except MemoryError:
-            raise
-        except Exception:
-            return False
-        return True
+def checked_algorithm(made: Any, name: str) -> Algorithm:
+    """Return what a method's factory returned, if it is an Algorithm.
 
-    return traced(State(0, 0)) and not traced(State(schedule=None, variables=0))
+    Args:
+        made: what it returned.
+        name: of the method.
+
+    Raises:
+        InputError: where it is not.
+    """
+    if not isinstance(made, Algorithm):
+        raise InputError(f"{name} returns {_kind(made)}: return Algorithm(init, round, params)")
+    for part in ("init", "round", "params"):
+        if not callable(function := getattr(made, part)):
+            raise InputError(f"`{part}` of {name} is {_kind(function)}: give a function")
+    return made
 
 
 @contextmanager
@@ -113,60 +110,9 @@ def of_callback(error: BaseException) -> str | None:
     return last[0] if last else "no message"
 
 
-class _Wrong(Exception):
-    pass
-
-
-def checked_algorithm(made: Any, name: str) -> Algorithm:
-    """Return what a method's factory returned, if it is an Algorithm.
-
-    Args:
-        made: what it returned.
-        name: of the method.
-
-    Raises:
-        InputError: where it is not.
-    """
-    if not isinstance(made, Algorithm):
-        raise InputError(f"{name} returns {_kind(made)}: return Algorithm(init, round, params)")
-    for part in ("init", "round", "params"):
-        if not callable(function := getattr(made, part)):
-            raise InputError(f"`{part}` of {name} is {_kind(function)}: give a function")
-    return made
-
-
-def _round(name: str, state: State, out: Any) -> str | None:
-    """Return what is wrong with what a round returns."""
-    if not (isinstance(out, tuple) and not isinstance(out, State) and len(out) == 2):
-        return f"`round` of {name} returns {_kind(out)}: return State(schedule, variables) and a dictionary"
-    new, info = out
-    if not isinstance(new, State):
-        return f"`round` of {name} returns {_kind(new)} as its state: return State(schedule, variables)"
-    if not isinstance(info, dict):
-        return f"`round` of {name} returns {_kind(info)} beside its state: return a dictionary, which may be empty"
-    for key, value in info.items():
-        if getattr(value, "shape", ()) != ():
-            return f"`round` of {name} reports {key} of shape {value.shape}: report scalars"
-        if jnp.issubdtype(jnp.result_type(value), jnp.complexfloating):
-            return f"`round` of {name} reports {key}, a complex number: report real ones"
-    before, after = (jax.tree_util.tree_leaves_with_path(tree) for tree in (state, new))
-    if [path for path, _ in before] != [path for path, _ in after]:
-        return f"`round` of {name} returns a state of another structure than `init`: keep its parts"
-    for (path, old), (_, leaf) in zip(before, after, strict=True):
-        if (old.shape, old.dtype) != (leaf.shape, leaf.dtype):
-            place = f"State{jax.tree_util.keystr(path)}"
-            return f"`round` of {name} turns {place} from {_array(old)} into {_array(leaf)}: keep shape and dtype"
-    return None
-
-
 def _kind(value: Any) -> str:
     return "nothing" if value is None else f"a {type(value).__name__}"
 
 
 def _array(leaf: Any) -> str:
-    return f"{leaf.dtype}{list(leaf.shape)}"
-
-
-def _in_one_line(error: Exception) -> str:
-    """Its type and first line, and where in the method's own code it came from."""
-    return f"{in_one_line(error)}{place_of(error)}"
+    return f"{jnp.result_type(leaf)}{list(jnp.shape(leaf))}"

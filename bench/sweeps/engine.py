@@ -42,8 +42,6 @@ STRIDE = 20  # rounds at a time at most on an accelerator, which asks the host w
 
 def reported(task: Task, algorithm: Algorithm, state: State, info: Any) -> dict[str, Any]:
     """Look at what a round reports, as sweeps do."""
-    if not (isinstance(info, dict) and all(jnp.ndim(x) == 0 and not jnp.iscomplexobj(x) for x in info.values())):
-        raise TypeError("the info of a round is no dictionary of real scalars")
     return info
 
 
@@ -68,8 +66,16 @@ class Program(NamedTuple):
     look: Callable = reported
     measure: Callable | None = None
 
-    def algorithm(self, task: Task, hypers: Mapping):
-        return self.make(task, **dict(self.static), **hypers)
+    @property
+    def name(self) -> str:
+        """The method's."""
+        return self.make.__name__
+
+    def algorithm(self, task: Task, hypers: Mapping) -> Algorithm:
+        """What the factory makes of the task and its arguments."""
+        with diagnose.calling(f"`make` of {self.name}", task):
+            made = self.make(task, **dict(self.static), **hypers)
+        return diagnose.checked_algorithm(made, self.name)
 
     def of_run(self, task: Task, run, hypers: Mapping):
         """The key of a run, its task, and its algorithm."""
@@ -128,16 +134,29 @@ def scored(program: Program, task: Task, runs, hypers, state, score: Callable) -
     return _over(over_points, (0, None, State(0, 0)), 0, num_seeds)(runs, hypers, state)
 
 
+def _params(program: Program, task: Task, algorithm: Algorithm, state: State) -> Any:
+    with diagnose.calling(f"`params` of {program.name}", task):
+        return algorithm.params(state)
+
+
+def _metrics(program: Program, task: Task, algorithm: Algorithm, state: State) -> dict[str, Any]:
+    params = _params(program, task, algorithm, state)
+    assert task.metrics is not None
+    shapes = ", ".join(str(jnp.shape(leaf)) for leaf in jax.tree.leaves(params))
+    with diagnose.calling(f"`metrics` of {task.name} on what `params` of {program.name} returns, {shapes},", task):
+        return task.metrics(params, task)
+
+
 def evaluated(program: Program, task: Task, runs, hypers, state):
     """The task's metrics at [seed, point]."""
     metrics = task.metrics
     assert metrics is not None, f"task {task.name} has no metrics"
     if task.division is None:
-        return scored(program, task, runs, hypers, state, lambda task, made, state: metrics(made.params(state), task))
+        return scored(program, task, runs, hypers, state, partial(_metrics, program))
     everybody = devices.whole(task)
 
     def models(task, runs, hypers, state):
-        return scored(program, task, runs, hypers, state, lambda _, made, state: made.params(state))
+        return scored(program, task, runs, hypers, state, partial(_params, program))
 
     num_seeds, num_points = _sizes(runs, hypers)
     over_points = _over(lambda params: metrics(params, everybody), (0,), 0, num_points)
@@ -149,8 +168,10 @@ def _begun(program: Program, task: Task, runs, hypers):
     """The state before the first round, leaves [seed, point, ...]."""
 
     def one(run, hyper):
-        key, _, algorithm = program.of_run(task, run, hyper)
-        return algorithm.init(jax.random.fold_in(key, START))
+        key, own, algorithm = program.of_run(task, run, hyper)
+        with diagnose.calling(f"`init` of {program.name}", own):
+            state = algorithm.init(jax.random.fold_in(key, START))
+        return diagnose.checked_state(state, program.name)
 
     num_seeds, num_points = _sizes(runs, hypers)
     over_points = _over(one, (None, 0), OVER_POINTS, num_points)
@@ -189,7 +210,9 @@ def _one_round(task: Task, runs, hypers, state, t, *, program: Program):
 
     def one(run, hyper, state):
         key, own, algorithm = program.of_run(task, run, hyper)
-        after, info = algorithm.round(key, state)
+        with diagnose.calling(f"`round` of {program.name}", own):
+            out = algorithm.round(key, state)
+        after, info = diagnose.checked_round(state, out, program.name)
         return after, program.look(own, algorithm, after, info)
 
     num_seeds, num_points = _sizes(runs, hypers)
@@ -205,7 +228,7 @@ def measured(program: Program, task: Task, runs, hypers, state, looks):
     means = jax.tree.map(lambda leaf: leaf.mean(0), looks)
     metrics = evaluated(program, task, runs, hypers, state)
     args = [*dict(program.static), *hypers]
-    check_measured(program.make.__name__, task.name, metrics=metrics, info=means, args=args)
+    check_measured(program.name, task.name, metrics=metrics, info=means, args=args)
     return metrics | means
 
 
@@ -417,10 +440,12 @@ def fitted_chunk(program: Program, task: Task, num_seeds: int, names, num_points
     """
     try:
         return fitted(program, task, partial(shapes_of, program, task, num_seeds, names), num_points, budget)
-    except Exception as error:
-        if culprit := diagnose.culprit(program.algorithm, program.make.__name__, devices.whole(task), names):
-            raise InputError(culprit) from error
-        raise
+    except ValueError as error:
+        if "out_axes" not in str(error) or isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"the schedule of {program.name} depends on a hyper-parameter: keep that part in State.variables"
+        ) from error
 
 
 def fitted(program: Program, task: Task, shapes: Callable[[int], tuple], most: int, budget: float) -> FittedChunk:

@@ -35,7 +35,7 @@ WRONG = {
     "`round` of walk returns a State: return State": {"round": lambda key, state: state},
     "`round` of walk returns nothing as its state": {"round": lambda key, state: (None, {})},
     "`round` of walk returns nothing beside its state": {"round": lambda key, state: (state, None)},
-    "`round` of walk reports loss of shape (2,)": {"round": lambda key, state: (state, {"loss": jnp.zeros(2)})},
+    "`round` of walk reports loss as float32[2]": {"round": lambda key, state: (state, {"loss": jnp.zeros(2)})},
     "`round` of walk turns State.variables from float32": {
         "round": lambda key, state: (State((), jnp.zeros((*state.variables.shape, 2))), {})
     },
@@ -44,7 +44,7 @@ WRONG = {
     },
     "`round` of walk fails: KeyError: 'w'": {"round": stops},
     "`params` of walk fails: KeyError: 'w'": {"params": stops},
-    "`params` of walk returns (7,), which": {"params": lambda state: jnp.zeros(7)},
+    "`metrics` of synthetic_0.1 on what `params` of walk returns, (7,), fails": {"params": lambda state: jnp.zeros(7)},
 }
 
 
