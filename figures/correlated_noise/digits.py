@@ -3,8 +3,7 @@
 One linear model is trained on 836 writers, with 50 of them in each of 200 rounds. The queue keeps no distance between
 the rounds of a user, so its proven epsilon allows for a user in every round; the dashed curve has the epsilon of the
 paper's accountant for the same runs. With users in 17 groups that take turns, each user takes part in at most 12
-rounds, and banded noise costs exactly as much as independent noise. Expected: taking turns is much more accurate than
-the queue at equal proven epsilon, and banded noise improves on it further.
+rounds, and banded noise costs exactly as much as independent noise.
 """
 
 import pandas as pd

@@ -124,8 +124,7 @@ FIGURE_2 = figure_of(
 Gao et al. 2024, Figure 2: test error against epsilon on MNIST odd/even, all 25 silos answer in every round.
 
 Localized MB-SGD is compared with one-pass MB-SGD. Multi-pass MB-SGD, which is not in the paper, separates the gain from
-phases from the gain from several passes. Expected: localized below one-pass from epsilon 1.5 on, and multi-pass below
-both.
+phases from the gain from several passes. Expected: localized below one-pass from epsilon 1.5 on.
 """,
     ALL,
     "MNIST odd/even in 25 silos, all silos answer (Gao et al. 2024, Fig. 2)",
@@ -135,8 +134,7 @@ FIGURE_3 = figure_of(
 Gao et al. 2024, Figure 3: test error against epsilon on MNIST odd/even, 18 random silos of 25 answer in a round.
 
 Localized MB-SGD is compared with one-pass MB-SGD. Multi-pass MB-SGD, which is not in the paper, separates the gain from
-phases from the gain from several passes. Expected: localized below one-pass from epsilon 1.5 on, and multi-pass below
-both.
+phases from the gain from several passes. Expected: localized below one-pass from epsilon 1.5 on.
 """,
     SOME,
     "MNIST odd/even in 25 silos, 18 of 25 silos answer (Gao et al. 2024, Fig. 3)",

@@ -1,8 +1,7 @@
 """Why FedAvg fails at (E, R) = (20, 1) in Table 2 of Bhaskar et al. 2025: because of averaging, not of training.
 
-Expected: with averaging after every epoch, clients and average have similar accuracies. With a single averaging at the
-end, the clients of a network with ReLU fit their own data, while the average of their models predicts almost nothing at
-any time, since they have moved in different directions.
+Shown are the clients' own models and their average after every local epoch, for averaging after every epoch and once at
+the end. Between two averagings the average is only evaluated.
 """
 
 import pandas as pd

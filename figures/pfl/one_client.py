@@ -3,8 +3,7 @@
 The other cells of the table agree with batches of 64 (at the left end). One client has ten times the examples of the
 others, and so takes ten times the steps an epoch, each with the same noise relative to a single example. The upper
 panels have the settings of the other cells, the lower panels those of the authors' program for a single node, whose
-noise moves the model less. Expected: in the upper panels the accuracy is highest at larger batches, and the published
-accuracy (grey) is reached in between.
+noise moves the model less.
 """
 
 import pandas as pd

@@ -3,7 +3,7 @@
 The paper pools the test examples of all users, so users with many examples dominate. Panels are the mean over users,
 the mean of the tenth of users with the lowest accuracy, and the means of the users with the fewest and with the most
 training examples; lines are noise levels, and dashed are users who learn alone for longer than the rounds that draw
-them. Expected: users with few examples gain the most from others, and want a larger alpha than those with many.
+them.
 """
 
 import pandas as pd
