@@ -12,13 +12,14 @@ passes that this bound would refute.
 
 import math
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import dp_accounting as dp
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 from bench.audit import bounds
 from bench.audit.bounds import SCALE, SHIFT, Test, likelihoods
@@ -35,6 +36,8 @@ PASSING = 1.5  # the largest factor that a pass may leave unseen
 EXTREME = 300  # binary exponent, up or down, from which numbers are counted in another unit: squares would overflow
 BEYOND = 1e4  # an epsilon that no number of runs refutes
 GAME, GAUSSIAN = "game", "Gaussian"  # the bounds
+MEAN, SPREAD, TAILS = "mean", "spread", "tails"
+CLEAR = 4.0  # standard errors from which a difference is no chance
 NOISE = "all noise is Gaussian and nothing is sampled"
 
 
@@ -56,6 +59,8 @@ class OutputsAudit(NamedTuple):
     bare: how many numbers of a run have no noise and differ between the worlds.
     still: whether all runs of a world are the same.
     not_finite: how many runs are not finite, (with the unit, without it).
+    equal: how many runs have the same outputs in a round, (with the unit, without it); 0 where that may be chance.
+    shows: in what the scores of a shift differ most, in their MEAN, SPREAD or TAILS.
     """
 
     epsilon: float
@@ -74,22 +79,27 @@ class OutputsAudit(NamedTuple):
     bare: int
     still: bool
     not_finite: tuple[int, int]
+    equal: tuple[int, int]
+    shows: str
 
     @property
     def refuted(self) -> bool:
-        """Whether a bound exceeds the claimed epsilon that holds for the noise that is declared."""
-        return _exceeds(self.bounds, self.epsilon, self.gaussian)
+        """Whether a bound exceeds the claimed epsilon that holds for the noise that is declared, or runs lack it."""
+        return _exceeds(self.bounds, self.epsilon, self.gaussian) or bool(self.gaussian and any(self.equal))
 
     @property
     def passed(self) -> bool:
         """Whether nothing contradicts the claim, and noise too small by the factor PASSING would have."""
-        return self.seen is not None and self.seen <= PASSING and not self.still and not any(self.not_finite)
+        bad: bool = self.still or any(self.not_finite) or (self.gaussian is None and any(self.equal))
+        return self.seen is not None and self.seen <= PASSING and not bad
 
     def __str__(self) -> str:
         """Return the verdict first, and then what it rests on."""
         proven = max(self.bounds.values())
         claim = f"epsilon {self.epsilon:.3g} at delta {self.delta:g}"
-        if self.refuted:
+        if self.gaussian and any(self.equal):
+            first = f"FAILED: not all noise is Gaussian, as {claim} presumes: {self._equal()}."
+        elif self.refuted:
             most = max(self.bounds, key=lambda name: self.bounds[name] if name == GAME or self.gaussian else -math.inf)
             first = (
                 f"FAILED: {claim} is refuted, since epsilon is at least {self.bounds[most]:.3g} ({most}); "
@@ -99,6 +109,11 @@ class OutputsAudit(NamedTuple):
             first = (
                 f"inconclusive, and FAILED if {NOISE}: then epsilon is at least {proven:.3g}, which refutes {claim}; "
                 f"{self._cause()}. Give --gaussian if it is so, and --no-gaussian if not."
+            )
+        elif self.gaussian is None and any(self.equal):
+            first = (
+                f"inconclusive, and FAILED if {NOISE}: {self._equal()}. Give --gaussian if it is so, and "
+                "--no-gaussian if not."
             )
         elif any(self.not_finite):
             first = f"inconclusive: {self._not_finite()}: mend the program, and run all again."
@@ -137,7 +152,14 @@ class OutputsAudit(NamedTuple):
             return f"the noise is at least {self.too_small:.3g} times too small, or something has none"
         if self.too_small is not None and self.too_small > 1:
             return f"the noise is at least {self.too_small:.3g} times too small"
-        return f"it shows in the {'size of the deviations' if self.by == SCALE else 'mean'} of the outputs"
+        return f"it shows in the {'size of the deviations' if self.by == SCALE else self.shows} of the outputs"
+
+    def _equal(self) -> str:
+        (ins, outs), (here, there) = self.equal, self.runs
+        return (
+            f"{ins:,} of the {here:,} runs with the unit, and {outs:,} of the {there:,} without it, have the same "
+            "outputs as each other in a round, so that noise is missing there"
+        )
 
     def _not_finite(self) -> str:
         (ins, outs), (here, there) = self.not_finite, self.runs
@@ -219,13 +241,14 @@ def audit_outputs(
     kinds = {kind: [test for test in tests if test.kind == kind] for kind in (FINITE, SHIFT, SCALE)}
     found = proven(tests)
     by = max((kind for kind in kinds if kinds[kind]), key=lambda kind: tuple(proven(kinds[kind]).values()))
+    shows = _differ(bounds.choose(kinds[SHIFT], {delta: 0.0}, significance).test)
     too_small = by_runs = seen = if_gaussian = None
     if not _exceeds(found, epsilon, gaussian is not False):
         by_runs = least(gaussian, as_claimed)
         seen = max(by_runs, least(gaussian, in_outputs))
         if gaussian is None:
             if_gaussian = max(least(True, as_claimed), least(True, in_outputs))
-    elif by == SHIFT:
+    elif by == SHIFT and shows == MEAN:
         counts = gaussian if _exceeds(found, epsilon, gaussian) else True
         larger = (factor for factor in reversed(FACTORS) if _exceeds(proven(in_outputs(1 / factor)), epsilon, counts))
         too_small = next(larger, 1.0)
@@ -246,6 +269,8 @@ def audit_outputs(
         bare=sum(map(_bare, ins, outs)),
         still=not any(np.ptp(part, axis=0).any() for part in (*ins, *outs)),
         not_finite=(int(lacking[0].any(1).sum()), int(lacking[1].any(1).sum())),
+        equal=_equal(ins, outs, lacking, significance),
+        shows=shows,
     )
 
 
@@ -425,6 +450,47 @@ def _shifts(ins: World, outs: World) -> list[Callable[[World], np.ndarray]]:
 def _with_noise(world: World, factor: float) -> World:
     """Return the outputs with deviations from their mean, which are taken for the noise, times a factor."""
     return [part.mean(0) + factor * (part - part.mean(0)) for part in world]
+
+
+def _differ(test: Test) -> str:
+    """Return in what the scores of the two worlds differ most: in their mean or spread, or else in their tails."""
+    worlds = test.others()
+
+    def errors(each: Sequence[np.ndarray]) -> float:
+        """Return by how many standard errors two means differ."""
+        here, there = each
+        error = math.sqrt(here.var() / len(here) + there.var() / len(there))
+        return abs(here.mean() - there.mean()) / error if error else 0.0
+
+    sizes = {MEAN: errors(worlds), SPREAD: errors([np.abs(world - np.median(world)) for world in worlds])}
+    most = max(sizes, key=sizes.__getitem__)
+    return most if sizes[most] > CLEAR or not any(sizes.values()) else TAILS
+
+
+def _equal(ins: World, outs: World, lacking: tuple[np.ndarray, np.ndarray], significance: float) -> tuple[int, int]:
+    """Return how many runs of each world have the same outputs as each other in a round; 0 where that may be chance.
+
+    Numbers of few digits coincide: how often two runs do is estimated from the runs that are not the most frequent.
+    """
+
+    def most_equal(part: np.ndarray) -> int:
+        counts = sorted(Counter(row.tobytes() for row in part).values())
+        runs, top = len(part), counts[-1] if counts else 0
+        pairs = sum(count * (count - 1) / 2 for count in counts[:-1])
+        rest = max(runs - top, 1)
+        chance = min((pairs + 3) / (rest * (rest - 1) / 2 or 1), 1.0)  # of two runs, when pairs are Poisson
+        so_many = special.gammaln(runs + 1) - special.gammaln(top + 1) - special.gammaln(runs - top + 1)
+        return top if so_many + (top - 1) * math.log(chance) < math.log(significance / len(ins) / 2) else 0
+
+    varying = [
+        place for place, parts in enumerate(zip(ins, outs, strict=True)) if any(np.ptp(p, axis=0).any() for p in parts)
+    ]
+    found = (
+        max((most_equal(world[place][lacks[:, place] == 0]) for place in varying), default=0)
+        for world, lacks in zip((ins, outs), lacking, strict=True)
+    )
+    here, there = found
+    return here, there
 
 
 def _bare(ins: np.ndarray, outs: np.ndarray) -> int:

@@ -3,6 +3,7 @@
 import math
 import os
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import dp_accounting as dp
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from bench import __main__ as command
-from bench.audit import outputs
+from bench.audit import bounds, outputs
 from bench.audit.outputs import FINITE, SCALE, SHIFT, audit_outputs
 from bench.errors import InputError
 
@@ -66,6 +67,51 @@ def test_a_leak_in_the_scale_is_refuted_though_the_mean_stays():
     assert found.refuted
     assert found.by == SCALE
     assert "size of the deviations" in str(found)
+
+
+def test_a_shift_by_which_the_spread_differs_is_not_said_to_be_in_the_mean():
+    """Over all of so many numbers the size of the deviations changes little."""
+    rng = np.random.default_rng(7)
+    ins, outs = rng.standard_normal((2, RUNS, 400))
+    ins[:, 0] = 0.5 + 4 * ins[:, 0]
+    found = audit_outputs([ins], [outs], epsilon=0.01, delta=DELTA)
+    assert found.refuted
+    assert (found.by, found.shows, found.too_small) == (SHIFT, "spread", None)
+    assert "it shows in the spread of the outputs" in str(found)
+
+
+def test_scores_differ_in_mean_spread_or_tails():
+    rng = np.random.default_rng(0)
+    normal = rng.standard_normal((2, RUNS))
+    flat = rng.uniform(-1, 1, RUNS)
+    flat *= np.abs(normal[1] - np.median(normal[1])).mean() / np.abs(flat - np.median(flat)).mean()
+
+    def seen(here):
+        return outputs._differ(bounds.Test((here, normal[1]), (here, normal[1])))
+
+    assert seen(0.2 + normal[0]) == "mean"
+    assert seen(0.1 + 2 * normal[0]) == "spread"
+    assert seen(flat - flat.mean() + normal[1].mean()) == "tails"
+
+
+@pytest.mark.parametrize("with_unit", [True, False])
+def test_runs_without_noise_are_equal_rows_and_fail_where_the_noise_is_declared(with_unit):
+    ins, outs = sums(True, rounds=2), sums(False, rounds=2)
+    (ins if with_unit else outs)[1][:: RUNS // 80] = np.eye(NUMBERS)[0] * with_unit
+    declared: dict = {"epsilon": claim(1.0, 2), "delta": DELTA}
+    found = audit_outputs(ins, outs, gaussian=True, **declared)
+    assert found.refuted
+    assert found.equal == ((80, 0) if with_unit else (0, 80))
+    assert str(found).startswith("FAILED: not all noise is Gaussian")
+    assert f"80 of the 8,000 {'runs with the unit' if with_unit else 'without it'}" in str(found)
+    assert str(audit_outputs(ins, outs, **declared)).startswith("inconclusive, and FAILED if all noise is Gaussian")
+    assert not audit_outputs(ins, outs, gaussian=False, **declared).refuted
+
+
+@pytest.mark.parametrize("cut", [np.float32, np.float16, partial(np.round, decimals=1)])
+def test_numbers_of_few_digits_are_equal_by_chance(cut):
+    ins, outs = ([cut(world[0][:, :1])] for world in (sums(True), sums(False)))
+    assert audit_outputs(ins, outs, epsilon=claim(1.0), delta=DELTA, gaussian=True).equal == (0, 0)
 
 
 def test_a_right_claim_is_refuted_no_oftener_than_the_confidence_says(monkeypatch):
