@@ -60,7 +60,8 @@ def local_dp(
 
     def init(key):
         noise = draws.laplace(key, everybody.inputs.shape)
-        clipped = jnp.nan_to_num(jnp.clip(everybody.inputs, -bound, bound))
+        # Not those of `agents`: a coordinate that is not finite must leave the others of its input as they are.
+        clipped = jnp.nan_to_num(jnp.clip(task.train[0], -bound, bound))
         inputs = clipped + noise_multiplier * bound * noise
         if learning == "alone":
             return State((), {"inputs": inputs, "theta": peers.zeros(task)})

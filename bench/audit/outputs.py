@@ -158,7 +158,7 @@ class OutputsAudit(NamedTuple):
         (ins, outs), (here, there) = self.equal, self.runs
         return (
             f"{ins:,} of the {here:,} runs with the unit, and {outs:,} of the {there:,} without it, have the same "
-            "outputs as each other in a round, so that noise is missing there"
+            "outputs as each other in a round, so that noise is missing there or a seed was used again"
         )
 
     def _not_finite(self) -> str:

@@ -49,6 +49,17 @@ def test_coordinates_beyond_the_bound_are_cut_off_so_that_the_noise_is_enough():
     np.testing.assert_array_equal(within, task.train[0])
 
 
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_a_coordinate_that_is_not_finite_moves_no_other_one_and_itself_by_no_more_than_the_noise_hides(value):
+    task = logistic_peers()
+    inputs, targets = task.train
+    moved = perturbed(replace(task, train=(inputs.at[1, 2, 0].set(value), targets)), bound=2.0)[1]
+    change = np.abs(moved - perturbed(task, bound=2.0)[1])
+    assert 0 < change[1, 2, 0] <= 2 * 2.0
+    change[1, 2, 0] = 0
+    assert not change.any()
+
+
 @pytest.mark.parametrize("how", [{"solver": "newton"}, {"solver": "descent", "step_size": 0.3}])
 def test_without_noise_it_is_local_learning_and_with_it_the_same_on_other_inputs(how):
     task = logistic_peers()
