@@ -5,7 +5,6 @@ board chose other settings or the method has another version.
 """
 
 import math
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,15 +13,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bench.analysis.tables import markdown, without_formulas
+from bench.analysis.kept import Table
+from bench.analysis.tables import markdown
 from bench.attacks import canaries, membership, units
 from bench.attacks.gaussians import LARGEST
 from bench.attacks.runs import scores
 from bench.attacks.targets import Target, Targets, targets
 from bench.data.files import DataFiles
-from bench.errors import InputError, cannot_write
+from bench.errors import InputError
 from bench.execution.progress import Meter, Step, duration
-from bench.files import AS_TEXT, set_aside, write_whole
 from bench.sweeps.rows import commit
 
 KEY = ["method", "target_epsilon"]
@@ -69,11 +68,9 @@ def attack_all(
     options = {"runs": runs, "canaries": canaries, "split": split, "seed": seed}
     _check(options)
     found = targets(task, labels, epsilons, board=board, out=out, split=split, data_files=data_files)
-    path, code = found.folder / TABLE, commit()
-    _check_folder(found.folder)
-    if fresh:
-        set_aside(path)
-    done = _earlier(path, options)
+    table, code = Table(found.folder / TABLE, "attacks", options, page), commit()
+    table.begin(fresh=fresh)
+    done, path = _earlier(table), table.path
     current = {
         (asked.label, asked.target): (asked.point, asked.attacked.method.version) for asked in found.every
     }  # of what is asked for; other rows stay as they are
@@ -84,7 +81,7 @@ def attack_all(
     done = done[np.array(same, bool)]
     left = [asked for asked in found.every if (asked.label, asked.target) not in set(_pairs(done, KEY))]
     if not left:
-        _write(found.folder, done)
+        table.write(done)
         say(f"{path} has all {len(found.every)} of these attacks already")
         return done
     task_made = left[0].attacked.task
@@ -94,7 +91,7 @@ def attack_all(
             row = _row(asked, attacked, found, options, _timed(meter)) | {"commit": code}
             row = pd.DataFrame([row])
             done = _ordered(pd.concat([done, row], ignore_index=True) if len(done) else row)
-            _write(found.folder, done)
+            table.write(done)
             rest = f"; about {duration(meter.left_s())} left" if place < len(left) else ""
             said = _said({str(name): value for name, value in row.iloc[0].items()})
             say(f"attack {place} of {len(left)}, {asked.label} {_at(asked.target)}: {said}{rest}")
@@ -172,14 +169,6 @@ def _row(
 # ---- Files ----
 
 
-def _write(folder: Path, whole: pd.DataFrame) -> None:
-    try:
-        write_whole(folder / TABLE, without_formulas(whole).to_csv(index=False))
-        write_whole(folder / PAGE, page(whole))
-    except OSError as error:
-        raise cannot_write(error, folder) from None
-
-
 def page(whole: pd.DataFrame) -> str:
     """Return attacks.md: what was attacked and by whom, the table, and what it cannot show."""
     first = whole.iloc[0]
@@ -245,28 +234,15 @@ def _said(row: Mapping[str, Any]) -> str:
     return f"TPR {shares}, {row['seconds_per_run']:.2f} s a run"
 
 
-def _earlier(path: Path, options: Mapping[str, int]) -> pd.DataFrame:
-    """Return the rows of an earlier command.
+def _earlier(table: Table) -> pd.DataFrame:
+    """Return the rows of an earlier command."""
 
-    Raises:
-        InputError: for a damaged table, or one with other options.
-    """
-    if not path.is_file():
-        return pd.DataFrame(columns=[*KEY, "point", "version"])
-    try:
-        rows = pd.read_csv(path, dtype={**AS_TEXT, "point": str, "notes": str}).fillna({"notes": ""})
-        needed = rows[[*KEY, "point", "version", "commit", "delta", "tpr_at_0.01", "auc", *OPTIONS]]
-        if rows.empty or needed[[*KEY, "point", "version", "commit", *OPTIONS]].isna().any(axis=None):
-            raise ValueError("a row is incomplete")
-        if rows.duplicated(KEY).any() or (rows["task"] != path.parent.name).any():
+    def check(rows: pd.DataFrame) -> None:
+        if rows.duplicated(KEY).any() or (rows["task"] != table.path.parent.name).any():
             raise ValueError("rows of another task")
         page(rows)
-        others = {name: rows[name].iloc[0] for name, value in options.items() if (rows[name] != value).any()}
-    except (OSError, ValueError, KeyError, IndexError, TypeError):
-        raise InputError(f"{path} is no whole table of attacks: move it elsewhere") from None
-    if others:
-        words = ", ".join(f"{name} = {value}" for name, value in others.items())
-        raise InputError(f"{path} has attacks with {words}: ask for the same, or give --fresh")
+
+    rows = table.earlier([*KEY, "point", "version", "commit"], check, text=["point", "notes"])
     return rows.astype({"target_epsilon": float})
 
 
@@ -276,12 +252,6 @@ def _pairs(rows: pd.DataFrame, names: list[str]) -> list[tuple]:
 
 def _ordered(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.sort_values(KEY, kind="stable", ignore_index=True)
-
-
-def _check_folder(folder: Path) -> None:
-    """Refuse a folder that cannot be written, before attacks take minutes."""
-    if not os.access(folder, os.W_OK):
-        raise InputError(f"cannot write {folder}: Permission denied; choose another --out or --against")
 
 
 def _check(options: Mapping[str, int]) -> None:

@@ -5,7 +5,6 @@ that are in the file are not run again, unless the method has another version.
 """
 
 import math
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -16,13 +15,13 @@ import numpy as np
 import pandas as pd
 
 from bench.algorithms import ALGORITHMS
-from bench.analysis.tables import markdown, without_formulas
+from bench.analysis.kept import Table
+from bench.analysis.tables import markdown
 from bench.audit.report import Audit, audit, check
 from bench.audit.subject import TooManyCanaries, families_of
 from bench.audit.text import number
-from bench.errors import InputError, cannot_write
+from bench.errors import InputError
 from bench.execution.progress import LONG_S, duration
-from bench.files import AS_TEXT, set_aside, write_whole
 from bench.sweeps.rows import commit
 
 KEY = ["method", "family"]
@@ -51,11 +50,9 @@ def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **o
             options, or, when all others are done, audits that cannot be run with these options.
     """
     check(**options)
-    path, asked = out / "audit.csv", list(_asked())
-    _check_folder(out)
-    if fresh:
-        set_aside(path, "; choose another --out")
-    done = _earlier(path, options)
+    table, asked = _table(out, options), list(_asked())
+    table.begin(fresh=fresh)
+    done, path = _earlier(table), table.path
     parts = [rows for key, rows in done.groupby(KEY, sort=False) if key in asked]
     left = [key for key in asked if key not in set(done[KEY].itertuples(index=False, name=None))]
     began, refused, code, warned = time.monotonic(), [], commit(), False
@@ -70,7 +67,7 @@ def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **o
             say(f"audit {place} of {len(left)}, {name} on {family}: not run, {error}")
             continue
         parts.append(found.to_frame().assign(version=ALGORITHMS[name].version, **options, commit=code))
-        _write(out, _ordered(pd.concat(parts, ignore_index=True), asked))
+        table.write(_ordered(pd.concat(parts, ignore_index=True), asked))
         elapsed = time.monotonic() - began
         remaining = elapsed / place * (len(left) - place)
         about = f"about {duration(remaining)} left" if place < len(left) else "all done"
@@ -79,7 +76,7 @@ def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **o
             warned = True
             say(f"This takes about {duration(elapsed + remaining)}.")
     if not left:
-        _write(out, _ordered(done, asked))
+        table.write(_ordered(done, asked))
         say(f"{path} has all {len(asked)} audits with these options already")
     if others := sorted(set(done["commit"]) - {code} if "commit" in done else ()):
         say(f"{path} has audits of the code at {', '.join(others)}: --fresh runs them again at {code}")
@@ -90,13 +87,13 @@ def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **o
     return _ordered(pd.concat(parts, ignore_index=True), asked)
 
 
-def _write(out: Path, whole: pd.DataFrame) -> None:
-    """Write the table, and its summary with what the verdicts are based on."""
-    try:
-        write_whole(out / "audit.csv", without_formulas(whole).to_csv(index=False))
-        write_whole(out / "audit.md", f"{markdown(summary(whole))}\n{_basis(whole)}\n")
-    except OSError as error:
-        raise cannot_write(error, out) from None
+def _table(out: Path, options: Mapping[str, Any]) -> Table:
+    """Return the table of a folder, with its summary and what the verdicts are based on."""
+
+    def page(whole: pd.DataFrame) -> str:
+        return f"{markdown(summary(whole))}\n{_basis(whole)}\n"
+
+    return Table(out / "audit.csv", "audits", options, page, ", or choose another --out")
 
 
 def _basis(whole: pd.DataFrame) -> str:
@@ -177,36 +174,11 @@ def _verdict(found: Audit) -> str:
     return found.verdict
 
 
-def _earlier(path: Path, options: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the rows of an earlier run, with the present versions of the methods.
-
-    Raises:
-        InputError: for a damaged table, or one of audits with other options.
-    """
-    if not path.is_file():
-        return pd.DataFrame(columns=KEY)
-    try:
-        rows = pd.read_csv(path, dtype=AS_TEXT)
-        rows = rows.assign(**{name: value for name, value in LATER.items() if name in options and name not in rows})
-        if rows[["version", "commit", *options]].isna().any(axis=None):
-            raise ValueError("a row is incomplete")
-        others = {name: rows[name].iloc[0] for name, value in options.items() if (rows[name] != value).any()}
-    except (OSError, ValueError, KeyError, IndexError):
-        raise InputError(f"{path} is no whole table of audits: move it elsewhere, or choose --out") from None
-    if others:
-        words = ", ".join(f"{name} = {value}" for name, value in others.items())
-        raise InputError(f"{path} has audits with {words}: ask for the same, give --fresh, or choose --out")
+def _earlier(table: Table) -> pd.DataFrame:
+    """Return the rows of an earlier command, with the present versions of the methods."""
+    later = {name: value for name, value in LATER.items() if name in table.options}
+    rows = table.earlier([*KEY, "version", "commit"], later=later)
     return rows[rows["version"] == rows["method"].map({name: method.version for name, method in ALGORITHMS.items()})]
-
-
-def _check_folder(out: Path) -> None:
-    """Make the folder, before audits take minutes."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write {out}: {error.strerror}; choose another --out") from None
-    if not os.access(out, os.W_OK):
-        raise InputError(f"cannot write {out}: Permission denied; choose another --out")
 
 
 def _ordered(rows: pd.DataFrame, asked: list[tuple[str, str]]) -> pd.DataFrame:

@@ -207,11 +207,11 @@ def test_the_table_of_an_earlier_version_is_read(tmp_path):
     table = pd.read_csv(COMMITTED).drop(columns=["seconds", "played"], errors="ignore")
     path = tmp_path / "audit.csv"
     table.to_csv(path, index=False)
-    kept = whole._earlier(path, DEFAULTS | {"seconds": 0.0})
+    kept = whole._earlier(whole._table(tmp_path, DEFAULTS | {"seconds": 0.0}))
     assert len(kept) > 300
     assert "not refuted" in set(whole.summary(kept)["verdict"])
     with pytest.raises(InputError, match=r"audits with seconds = 0\.0"):
-        whole._earlier(path, DEFAULTS | {"seconds": 20.0})
+        whole._earlier(whole._table(tmp_path, DEFAULTS | {"seconds": 20.0}))
 
 
 def test_a_table_that_was_cut_off_is_refused(few, folder):

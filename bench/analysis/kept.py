@@ -1,0 +1,87 @@
+"""A table of a command that takes long: rows that are kept as they come, and are not computed again."""
+
+import os
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from bench.analysis.tables import without_formulas
+from bench.errors import InputError, cannot_write
+from bench.files import AS_TEXT, set_aside, write_whole
+
+
+class Table(NamedTuple):
+    """Rows in a CSV file, with a page about them beside it; both are replaced whole whenever a row is there.
+
+    path: of the CSV; that of the page ends in .md.
+    what: of the rows, in a message: "audits".
+    options: column -> the value that all rows have, or an error says which others they have.
+    page: rows -> the text of the page.
+    remedy: in an error, what else can be done.
+    """
+
+    path: Path
+    what: str
+    options: Mapping[str, Any]
+    page: Callable[[pd.DataFrame], str]
+    remedy: str = ""
+
+    def begin(self, *, fresh: bool) -> None:
+        """Refuse a folder that cannot be written, before rows take minutes; `fresh` sets an earlier table aside."""
+        folder = self.path.parent
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if not os.access(folder, os.W_OK):
+                raise PermissionError(13, "Permission denied")
+        except OSError as error:
+            raise InputError(f"cannot write {folder}: {error.strerror}; choose another --out") from None
+        if fresh:
+            set_aside(self.path, self.remedy)
+
+    def earlier(
+        self,
+        columns: Collection[str],
+        check: Callable[[pd.DataFrame], object] = lambda rows: None,
+        *,
+        text: Collection[str] = (),
+        later: Mapping[str, Any] | None = None,
+    ) -> pd.DataFrame:
+        """Return the rows that are there.
+
+        Args:
+            columns: of every row, besides the options.
+            check: raises ValueError where the rows are others.
+            text: columns of text, which may be empty or look like numbers.
+            later: option that tables of earlier versions lack -> what it was.
+
+        Raises:
+            InputError: for a damaged table, or one with other options.
+        """
+        if not self.path.is_file():
+            return pd.DataFrame(columns=list(columns))
+        try:
+            rows = pd.read_csv(self.path, dtype=AS_TEXT | dict.fromkeys(text, str))
+            rows = rows.assign(**{name: rows[name].fillna("") for name in text})
+            rows = rows.assign(**{name: value for name, value in (later or {}).items() if name not in rows})
+            if rows.empty or rows[[*columns, *self.options]].isna().any(axis=None):
+                raise ValueError("a row is incomplete")
+            check(rows)
+            others = {name: rows[name].iloc[0] for name, value in self.options.items() if (rows[name] != value).any()}
+        except (OSError, ValueError, KeyError, IndexError, TypeError):
+            raise InputError(f"{self.path} is no whole table of {self.what}: move it elsewhere{self.remedy}") from None
+        if others:
+            words = ", ".join(f"{name} = {value}" for name, value in others.items())
+            raise InputError(
+                f"{self.path} has {self.what} with {words}: ask for the same, or give --fresh{self.remedy}"
+            )
+        return rows
+
+    def write(self, rows: pd.DataFrame) -> None:
+        """Replace both files."""
+        try:
+            write_whole(self.path, without_formulas(rows).to_csv(index=False))
+            write_whole(self.path.with_suffix(".md"), self.page(rows))
+        except OSError as error:
+            raise cannot_write(error, self.path.parent) from None
