@@ -121,11 +121,11 @@ class Board:
         columns = ["task", *ranking.COMPARED, "epsilon", "method", "split", "score", "metric", "best", "delta"]
         return table[columns].sort_values(columns[:6], ignore_index=True)
 
-    def mean_ranks(self) -> dict[tuple[str, str], pd.DataFrame]:
+    def mean_ranks(self) -> dict[Any, pd.DataFrame]:
         """`bench.ranking.mean_ranks` by unit of privacy and relation, with the names of columns that `rows` has."""
         table = ranking.mean_ranks(self.scores).rename(columns={"method": "algorithm", "epsilon": "target_epsilon"})
-        parts = {panel: table[(table[ranking.COMPARED] == list(panel)).all(axis=1)] for panel in self.panels}
-        return {panel: part.drop(columns=ranking.COMPARED).reset_index(drop=True) for panel, part in parts.items()}
+        parts = table.groupby(ranking.COMPARED)
+        return {panel: part.drop(columns=ranking.COMPARED).reset_index(drop=True) for panel, part in parts}
 
 
 def collect(results: Path) -> Board:

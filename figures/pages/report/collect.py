@@ -13,7 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 from PIL import Image
 
@@ -24,7 +23,8 @@ from bench.errors import InputError, in_one_line
 from bench.files import AS_TEXT
 from bench.store import KEPT, SMOKE, kind_of, part_files
 from figures import PAPERS
-from figures.claims import findings, recall, tallies
+from figures.claims import findings, recall
+from figures.pages.board.tables import task_ranks
 from figures.pages.report.facts import COLUMNS, RUN, Facts, facts_of
 from figures.shared.drawn import digest, recorded
 from figures.shared.figure import Figure
@@ -129,21 +129,11 @@ class Section:
         return self.paper.name
 
     @property
-    def num_here(self) -> int:
-        """The number of figures from the runs of here."""
-        return sum(exhibit.here is not None for exhibit in self.exhibits)
-
-    @property
     def bar(self) -> dict[str, int]:
         """The number of the paper's own claims that were decided, or are open, by the class of their verdict."""
         looks = self.verdicts.loc[self.verdicts["whose"] != OURS, "verdict"].map(LOOKS).str.removeprefix("verdict ")
         numbers = looks.value_counts()
         return {look: int(numbers[look]) for look in ("holds", "fails", "open") if look in numbers}
-
-    @property
-    def tally(self) -> str:
-        """What became of its claims and of our further ones, in words."""
-        return "; ".join(f"{name}: {text}" for name, text in tallies(self.verdicts).items() if text)
 
     @property
     def agreement(self) -> str:
@@ -174,14 +164,12 @@ class Ranked:
     @property
     def units(self) -> list[tuple[str, pd.DataFrame]]:
         """For each unit of privacy its caption, and the mean rank of its best methods by task."""
-        private = self.rows[np.isfinite(self.rows["target_epsilon"])]
-        panels = sorted(private.groupby(PANEL), key=lambda panel: user_level_first(panel[0]))
+        panels = sorted(self.rows.groupby(PANEL), key=lambda panel: user_level_first(panel[0]))
         return [_unit(f"One {unit}, {relation}", rows) for (unit, relation), rows in panels]
 
 
 def _unit(caption: str, rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
-    ran = rows.groupby(["task", "target_epsilon"])["rank"].transform("count")
-    ranks = rows.assign(rank=rows["rank"].fillna(ran + 1)).groupby(["algorithm", "task"])["rank"].mean().unstack()
+    ranks = pd.Series(task_ranks(rows.rename(columns={"task": "name"}))).unstack(level=0)
     order = pd.DataFrame({"mean": ranks.mean(axis=1), "tasks": -ranks.notna().sum(axis=1)})
     ranks = ranks.loc[order.sort_values(["mean", "tasks"]).index]  # of the tasks that each was run on
     ranks.columns = [str(name).replace("_", " ") for name in ranks]
@@ -271,6 +259,8 @@ def collect(results: Path, scale: str | None, repository: Path | None) -> Report
     named = sorted({sweep for paper in PAPERS.values() for claim in paper.claims for sweep in claim.sweeps})
     if first_with(folders_of(results, scale), named) is None:
         raise nothing_in(results, scale, "no results")
+    if repository and repository.resolve() == results.resolve():
+        repository = results  # as it was given, in the commands that are shown
     committed = repository / KEPT if repository else None
     if committed is None or first_with([committed], named) is None:
         main, here = Place(folders_of(results, scale), _title(results, scale)), None
@@ -279,7 +269,7 @@ def collect(results: Path, scale: str | None, repository: Path | None) -> Report
         main = Place([committed], "committed with the repository")
         here = Place(others, _title(results, scale if len(others) == 1 else None))
         here = here if here.folder(*named) else None
-    places = [results, *([repository] if repository and repository.resolve() != results.resolve() else [])]
+    places = [results, *([repository] if repository not in (None, results) else [])]
     return Report(
         [_section(name, main, here) for name in PAPERS],
         main.title,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from bench.cli.options import version
-from figures.claims import count
+from figures.claims import count, tallies
 from figures.pages.html import render
 from figures.pages.report.collect import LOOKS, Report
 from figures.pages.report.facts import Facts, duration
@@ -25,7 +25,7 @@ def page(report: Report, folder: str) -> str:
     about = {"version": version(), "protected": protected, "LONGEST": LONGEST}
     about["cited"] = {section.name: section.paper.cited for section in report.papers}
     about["theirs"] = report.claims[report.claims["whose"] != OURS]
-    functions = {"origin": _origin, "count": count, "duration": duration}
+    functions = {"origin": _origin, "count": count, "tallies": tallies, "duration": duration}
     return render("report.html", report=report, folder=folder, **about, **functions, **COMMON)
 
 
