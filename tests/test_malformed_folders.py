@@ -22,7 +22,6 @@ from bench.papers import SWEEPS
 from bench.store import journal, part_files
 from bench.store.requests import REQUEST, read_request
 from bench.store.store import Store
-from bench.upkeep.export import export
 from bench.upkeep.merge import merge
 from bench.upkeep.status import runs_there, statuses, verify
 from figures.claims import written
@@ -181,14 +180,6 @@ def test_a_part_without_rows_is_no_part(folder):
     wrong = changed(folder, lambda table: table.slice(0, 0))
     with pytest.raises(InputError, match=rf"{wrong} is not a part of these results \(no rows\)"):
         part_files.read(folder)
-
-
-def test_two_folders_of_one_sweep_are_not_exported_over_each_other(folder, tmp_path):
-    shutil.copytree(folder, tmp_path / "two" / "a")
-    shutil.copytree(folder, tmp_path / "two" / "b")
-    with pytest.raises(InputError, match=r"two/a and .*two/b both hold results of tiny: export one at a time"):
-        export(tmp_path / "two", "csv", tmp_path / "out")
-    assert not (tmp_path / "out").exists()
 
 
 # ---- Tables of verdicts ----

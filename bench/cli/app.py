@@ -14,7 +14,7 @@ from bench.cli.data import app as data_app
 from bench.cli.extrapolation import extrapolate
 from bench.cli.options import Commands, DataDir, Json, Out, Source, Version, Workers, path
 from bench.cli.privacy import epsilon, noise
-from bench.cli.upkeep import export, merge, status
+from bench.cli.upkeep import merge, status
 from bench.cli.verification import verify
 from bench.comparison.defaults import COMPARISON, NUM_SETTINGS
 from bench.data.files import DataFiles
@@ -39,7 +39,6 @@ app.command()(extrapolate)
 app.command()(merge)
 app.command()(status)
 app.command()(verify)
-app.command()(export)
 
 
 @app.callback()

@@ -1,4 +1,4 @@
-"""The commands that inspect, merge and export results: status, merge, export."""
+"""The commands that inspect and merge results: status, merge."""
 
 import json
 import sys
@@ -74,18 +74,3 @@ def status(
         print(line, file=sys.stderr)
     if verify and problems:
         raise typer.Exit(1)
-
-
-def export(
-    folder: Annotated[Path, typer.Argument(help="Folder of a sweep, such as results/smoke/SWEEP, or of a comparison.")],
-    to: Annotated[str, typer.Option(help="Format: csv, mlflow, tensorboard or wandb.")] = "csv",
-    out: Annotated[Path | None, typer.Option(help="New folder to write to; default exported/TO/FOLDER.")] = None,
-) -> None:
-    """Export runs for another program: their settings, and the metrics by round. Works offline, after the run.
-
-    Example: python -m bench export results/smoke/ppsgd_synthetic --to tensorboard
-    """
-    from bench.upkeep.export import export as exported
-
-    where = out or Path("exported") / to / folder.resolve().name
-    print(f"{exported(folder, to, where):,} runs in {where}")

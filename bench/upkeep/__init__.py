@@ -1,1 +1,1 @@
-"""What is done with results: their status, merging and export."""
+"""What is done with results: their status and merging."""
