@@ -9,14 +9,13 @@ evaluation, or after some rounds between two. A unit of less than a minute has n
 run, each keeps what its own devices hold, after evaluations alone; the first decides when, and they go on from the last
 snapshot that all of them have.
 
-A file begins with a digest of all that follows: how long the head is, in eight bytes; the head, in JSON, with the
-fields of a `Snapshot` and, in place of each array, its dtype and shape; and the arrays, one after the other. One that
-is not as it was written, or does not fit the state, is not used.
+A file is an npz of plain arrays, each with its checksum. One that is not as it was written, or does not fit the state,
+is not used.
 """
 
 import contextlib
 import hashlib
-import json
+import io
 import math
 import shutil
 import time
@@ -43,7 +42,6 @@ BYTES_PER_SECOND = 1e8  # assumed speed of writing
 MOST_BYTES = 1e10  # of all snapshots together; the oldest make room
 OLD_S = 30 * 86_400.0  # after which a snapshot is removed
 ENDING = ".state"
-DIGEST = 16  # bytes, of all that follows in a file
 
 
 class Snapshot(NamedTuple):
@@ -59,7 +57,7 @@ class Snapshot(NamedTuple):
     rounds: int
     seconds: float
     kept: list[list[np.ndarray]]
-    metrics: list[Mapping[str, np.ndarray]]
+    metrics: Sequence[Mapping[str, np.ndarray]]
 
 
 class Snapshots:
@@ -137,7 +135,7 @@ class Snapshots:
             self._make_room(size)
             if self.path.exists():
                 self.path.replace(self._previous)
-            write_whole(self.path, b"".join(_written(content)), durable=True)
+            write_whole(self.path, _written(content), durable=True)
         self.last = time.monotonic()
 
     def seconds(self) -> float:
@@ -173,29 +171,22 @@ class Snapshots:
             raise OSError("the disk is too full")
 
 
-def _described(arrays: Any) -> Any:
-    """Return a tree with dtype and shape in place of each array."""
-    return jax.tree.map(lambda array: [str(array.dtype), list(array.shape)], arrays)
+def _named(kept: list[list[np.ndarray]], metrics: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Return the arrays of a snapshot by their names in its file."""
+    named = {f"kept {leaf} {place}": part for leaf, parts in enumerate(kept) for place, part in enumerate(parts)}
+    return named | {
+        f"metrics {number} {name}": np.asarray(found)
+        for number, block in enumerate(metrics)
+        for name, found in block.items()
+    }
 
 
-def _written(snapshot: Snapshot) -> list[bytes]:
-    """Return the content of a snapshot's file, in pieces."""
-    arrays = jax.tree.map(np.asarray, (snapshot.kept, snapshot.metrics))
-    head = json.dumps([snapshot.rounds, snapshot.seconds, *_described(arrays)]).encode()
-    pieces = [len(head).to_bytes(8), head, *(array.tobytes() for array in jax.tree.leaves(arrays))]
-    digest = hashlib.blake2b(digest_size=DIGEST)
-    for piece in pieces:
-        digest.update(piece)
-    return [digest.digest(), *pieces]
-
-
-def _is_kind(part: Any) -> bool:
-    return isinstance(part, list) and part != [] and isinstance(part[0], str)
-
-
-def _is_metric(kind: list, shape: tuple[int, int]) -> bool:
-    dtype, of = kind
-    return of == [*shape] and (dtype == "bool" or jnp.issubdtype(jnp.dtype(dtype), np.number))
+def _written(snapshot: Snapshot) -> bytes:
+    """Return the content of a snapshot's file."""
+    file = io.BytesIO()
+    arrays: dict[str, Any] = _named(snapshot.kept, snapshot.metrics)
+    np.savez(file, rounds=snapshot.rounds, seconds=snapshot.seconds, **arrays)
+    return file.getvalue()
 
 
 def _read(path: Path, like: Callable[[int], Begun | None], shape: tuple[int, int]) -> Snapshot:
@@ -209,31 +200,30 @@ def _read(path: Path, like: Callable[[int], Begun | None], shape: tuple[int, int
     Raises:
         Exception: of any kind, where it is not as it was written, or does not fit.
     """
-    content = memoryview(read_regular(path))
-    if hashlib.blake2b(content[DIGEST:], digest_size=DIGEST).digest() != content[:DIGEST]:
-        raise ValueError("it is not as it was written")
-    begin = DIGEST + 8
-    place = begin + int.from_bytes(content[DIGEST:begin])
-    rounds, seconds, kept, metrics = json.loads(bytes(content[begin:place]))
-    expected = like(rounds) if type(rounds) is int else None
-    if expected is None or not (isinstance(seconds, float) and 0 <= seconds < math.inf):
+    with np.load(io.BytesIO(read_regular(path)), allow_pickle=False) as file:
+        found = {name: file[name] for name in file.files}
+    rounds, seconds = found.pop("rounds"), float(found.pop("seconds"))
+    expected = like(int(rounds)) if np.issubdtype(rounds.dtype, np.integer) else None
+    if expected is None or not 0 <= seconds < math.inf:
         raise ValueError(f"it is of round {shown(rounds)}, after {shown(seconds)} s")
+    kept, metrics = parts_of(expected.kept), [dict[str, np.ndarray]() for _ in expected.metrics]
+    for name in [name for name in found if name.startswith("metrics ")]:
+        _, number, metric = name.split(" ", 2)
+        metrics[int(number)][metric] = found.pop(name)
+    wanted = _named(kept, expected.metrics[:1])
+    given = found | _named([], metrics[:1])
+    # NumPy stores a kind of number that is not its own, such as bfloat16, as bytes.
+    given = {name: part.view(wanted[name].dtype) if part.dtype.kind == "V" else part for name, part in given.items()}
     fits = (
-        kept == _described(parts_of(expected.kept)),
-        len(metrics) == len(expected.metrics),
-        metrics[0] == _described(expected.metrics[0]),
-        all(block == metrics[1] for block in metrics[1:]),
-        all(_is_metric(kind, shape) for block in metrics for kind in block.values()),
+        {name: (part.dtype, part.shape) for name, part in given.items()}
+        == {name: (part.dtype, part.shape) for name, part in wanted.items()},
+        all(block.keys() == metrics[1].keys() != set() for block in metrics[1:]),
+        all(found.shape == shape and found.dtype.kind in "biufV" for block in metrics for found in block.values()),
     )
     if not all(fits):
         raise ValueError("it does not fit the state")
-    kinds, structure = jax.tree.flatten((kept, metrics), is_leaf=_is_kind)
-    arrays = []
-    for dtype, of in kinds:
-        arrays.append(np.frombuffer(content, jnp.dtype(dtype), math.prod(of), place).reshape(of))
-        place += arrays[-1].nbytes
-    kept, metrics = jax.tree.unflatten(structure, arrays)
-    return Snapshot(rounds, seconds, kept, metrics)
+    kept = [[given[f"kept {leaf} {place}"] for place in range(len(parts))] for leaf, parts in enumerate(kept)]
+    return Snapshot(int(rounds), seconds, kept, metrics)
 
 
 def folder() -> Path:
