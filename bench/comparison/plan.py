@@ -24,7 +24,6 @@ from bench.comparison.statements import SILENT, NotComparable, Statement, accoun
 from bench.data.task import Task
 from bench.errors import TRACEBACK, InputError, in_one_line, place_of, unknown_name
 from bench.privacy.accounting import epsilon
-from bench.sweeps.diagnose import checked_algorithm
 from bench.sweeps.spec import arguments, defaults_of, parameters
 
 LOCAL_STEPS = "num_steps"  # the argument of methods whose users take several steps in a round
@@ -386,7 +385,7 @@ def _candidate(
 
 @cache
 def without_test_data(make: Callable) -> Callable:
-    """Return the factory, with test and tuning data removed from its task, and its errors reported as bad input.
+    """Return the factory, with test and tuning data removed from its task.
 
     A stream keeps its evaluation data, since they determine how its examples are drawn.
     """
@@ -394,15 +393,7 @@ def without_test_data(make: Callable) -> Callable:
     @wraps(make)
     def made(task: Task, **args):
         hidden = task if task.sample else replace(task, evaluation=None)
-        algorithm = _in_one_line(make, f"{make.__name__} fails on {task.name}")(hidden, **args)
-        checked_algorithm(algorithm, make.__name__)
-        parts = {part: getattr(algorithm, part) for part in ("init", "round", "params")}
-        return algorithm._replace(
-            **{
-                part: _in_one_line(function, f"`{part}` of {make.__name__} fails on {task.name}")
-                for part, function in parts.items()
-            }
-        )
+        return make(hidden, **args)
 
     return made
 

@@ -1,6 +1,6 @@
 """Where a method's functions are called: what is wrong with one is said in a line, with its place.
 
-The whole traceback is that of the error's cause, which BENCH_TRACEBACK=1 shows.
+The whole traceback is that of the error's cause.
 """
 
 import logging
@@ -15,7 +15,7 @@ import numpy as np
 
 from bench.algorithms.base import Algorithm, State
 from bench.data.task import Task
-from bench.errors import InputError, in_one_line, place_of
+from bench.errors import TRACEBACK, InputError, in_one_line, place_of
 
 FRAME = re.compile(r"\n  File [^\n]*(?:\n    [^\n]*)*")  # of a traceback
 
@@ -35,7 +35,8 @@ def calling(what: str, task: Task) -> Iterator[None]:
     except Exception as error:
         of_tree = isinstance(error, TypeError) and not isinstance(task.init_params, jax.Array | np.ndarray)
         remedy = f": the model of {task.name} is a tree of arrays, so compute with jax.tree.map" if of_tree else ""
-        raise InputError(f"{what} fails: {in_one_line(error)}{place_of(error)}{remedy}") from error
+        text = f"{what} fails on {task.name}: {in_one_line(error)}{place_of(error)}{remedy}"
+        raise InputError(f"{text}; {TRACEBACK}=1 shows the whole traceback") from error
 
 
 def checked_state(made: Any, name: str) -> State:

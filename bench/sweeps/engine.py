@@ -143,7 +143,7 @@ def _metrics(program: Program, task: Task, algorithm: Algorithm, state: State) -
     params = _params(program, task, algorithm, state)
     assert task.metrics is not None
     shapes = ", ".join(str(jnp.shape(leaf)) for leaf in jax.tree.leaves(params))
-    with diagnose.calling(f"`metrics` of {task.name} on what `params` of {program.name} returns, {shapes},", task):
+    with diagnose.calling(f"`metrics`, with what `params` of {program.name} returns, {shapes},", task):
         return task.metrics(params, task)
 
 

@@ -30,7 +30,7 @@ def stops(*_):
 
 WRONG = {
     "`init` of walk returns a tuple: return State": {"init": lambda key: ((), jnp.zeros(2))},
-    "`init` of walk fails: KeyError: 'w'": {"init": stops},
+    "`init` of walk fails on synthetic_0.1: KeyError: 'w'": {"init": stops},
     "`round` of walk returns nothing: return State": {"round": lambda key, state: None},
     "`round` of walk returns a State: return State": {"round": lambda key, state: state},
     "`round` of walk returns nothing as its state": {"round": lambda key, state: (None, {})},
@@ -42,9 +42,11 @@ WRONG = {
     "`round` of walk returns a state of another structure": {
         "round": lambda key, state: (State((), (state.variables, 1.0)), {})
     },
-    "`round` of walk fails: KeyError: 'w'": {"round": stops},
-    "`params` of walk fails: KeyError: 'w'": {"params": stops},
-    "`metrics` of synthetic_0.1 on what `params` of walk returns, (7,), fails": {"params": lambda state: jnp.zeros(7)},
+    "`round` of walk fails on synthetic_0.1: KeyError: 'w'": {"round": stops},
+    "`params` of walk fails on synthetic_0.1: KeyError: 'w'": {"params": stops},
+    "`metrics`, with what `params` of walk returns, (7,), fails on synthetic_0.1": {
+        "params": lambda state: jnp.zeros(7)
+    },
 }
 
 
