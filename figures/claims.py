@@ -1,126 +1,154 @@
 """Checks the claims of the papers against the results.
 
-The check of a claim is a function of the runs that returns an outcome and the numbers behind it. A claim holds or fails
-where chance over repetitions is unlikely to explain its margin, and is undecided otherwise. A claim without runs is
-"not run", and a claim whose check raised an exception is an "error", which is no verdict. What the outcome says of the
-paper follows from it and from the claim's settings (`Claim.says`).
+Two questions are asked of every claim. Did we see it: yes or no where chance over repetitions is unlikely to explain
+its margin, and open otherwise, as where runs are missing. In whose setting: the paper's, on other data, or with our
+guess at what the paper leaves open. A claim whose check raised an exception is an "error", which is no verdict.
 """
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from bench.analysis import select
 from bench.analysis.select import span
-from bench.analysis.tables import markdown
 from bench.errors import InputError, cannot_write, in_one_line
 from bench.files import write_whole
 from figures import PAPERS
 from figures.shared.derived import derived
 from figures.shared.drawn import JUDGED, digest_of, recorded
+from figures.shared.margins import MOST_REPETITIONS, Margin
 from figures.shared.runs import UNREAD, read, together
-from figures.shared.verdicts import (
-    CARRIES_OVER,
-    CONTRADICTED,
-    DOES_NOT_CARRY_OVER,
-    ERROR,
-    FAILS,
-    HOLDS,
-    NO_SETTINGS,
-    NOT_RUN,
-    OURS,
-    PAPERS_OWN,
-    UNDECIDED,
-    Claim,
-    NotTestable,
-    Verdict,
-)
+from figures.shared.verdicts import ERROR, GUESS, NO, OPEN, OTHER_DATA, OURS, YES, Claim, NotTestable, Verdict, verdict
+from figures.shared.verdicts import PAPERS as THEIRS
 
+NUMBERS = ["estimate", "half_width", "threshold", "unit", "repetitions", "needed", "comparison", "basis"]
 COLUMNS = [
-    *("paper", "whose", "statement", "where", "claim", "how", "settings", "verdict", "outcome"),
-    *("published", "published_numbers", "margin", "to_decide", "edges", "evidence", "source", "scale", "repetitions"),
+    *("paper", "whose", "statement", "where", "claim", "seen", "setting", "differs"),
+    *("published", "published_met", "published_of"),
+    *(*NUMBERS, "comparisons", "edges", "why", "source", "scale", "runs"),
 ]
-COUNTED = {
-    HOLDS: ("holds", "hold"),
-    CARRIES_OVER: ("carries over", "carry over"),
-    CONTRADICTED: ("is contradicted", "are contradicted"),
-    DOES_NOT_CARRY_OVER: ("does not carry over", "do not carry over"),
-    FAILS: ("fails", "fail"),
-    UNDECIDED: ("is undecided", "are undecided"),
-    NOT_RUN: ("was not run", "were not run"),
-    NO_SETTINGS: ("rests on settings not given", "rest on settings not given"),
-    ERROR: ("has a check that failed", "have checks that failed"),
+ELSEWHERE = "not seen on other data or under our guess"
+STATEMENTS = {  # what became of a statement, the weakest of its claims first -> the columns of the table of papers
+    ERROR: "error",
+    NO: "not seen in the paper's setting",
+    ELSEWHERE: "not seen elsewhere",
+    OPEN: "open",
+    GUESS: "seen under our guess",
+    OTHER_DATA: "seen on other data",
+    THEIRS: "seen in the paper's setting",
 }
-WIDTH = 100  # of the text
+WIDTH, MOST_NAMED = 100, 4  # of the text; comparisons that are named
 repetitions, where_from = derived(select.repetitions), derived(select.where_from)  # many claims are about the same runs
 
 
 def judge(claim: Claim, runs: pd.DataFrame | None) -> Verdict:
-    """Return the verdict on a claim; never raises: an exception in the check gives the outcome ERROR.
+    """Return the verdict on a claim; never raises: an exception in the check is the verdict ERROR.
 
-    Where runs are missing, the evidence says which.
+    Where runs are missing, it is open, and `why` says which.
     """
     if runs is None:
-        return Verdict(NOT_RUN, f"no results of {' or '.join(claim.sweeps)}")
+        return Verdict(OPEN, why=f"not run: no results of {' or '.join(claim.sweeps)}")
     if (runs["scale"] == "smoke").any():
-        return Verdict(
-            NOT_RUN, "scale smoke only shows that everything runs and cannot decide claims: run a larger scale"
-        )
+        return Verdict(OPEN, why="scale smoke only shows that everything runs and cannot decide claims")
     try:
-        return claim.check(runs)
+        return verdict(claim.check(claim.measure(runs)))
     except (NotTestable, InputError) as why:
-        return Verdict(NOT_RUN, str(why))
+        return Verdict(OPEN, why=f"not run: {why}")
     except Exception as error:  # caught so that the other claims are judged; `stopped` names it afterwards
-        return Verdict(ERROR, f"the check failed: {type(error).__name__}: {' '.join(str(error).split())}")
+        return Verdict(ERROR, why=f"the check failed: {type(error).__name__}: {' '.join(str(error).split())}")
 
 
 def stopped(table: pd.DataFrame) -> list[str]:
     """Return a line for each claim in a table of `judged` whose check raised an exception."""
-    errors = table[table["verdict"] == ERROR]
-    return [f"{row.paper}, {row.claim!r} ({row.where}): {row.evidence}" for row in errors.itertuples()]
+    errors = table[table["seen"] == ERROR]
+    return [f"{row.paper}, {row.claim!r} ({row.where}): {row.why}" for row in errors.itertuples()]
 
 
-def as_text(table: pd.DataFrame, *, brief: bool = False) -> str:
-    """Return the verdicts as Markdown lines that fit a terminal; if brief, without their evidence.
+# ---- Words ----
+
+_wrapped = partial(textwrap.wrap, width=WIDTH, break_on_hyphens=False)
+
+
+def said(row: Any) -> str:
+    """Return the verdict of a row of `judged` in words: "yes, on other data: ..."."""
+    setting = {THEIRS: "in the paper's setting", OTHER_DATA: "on other data", GUESS: "under our guess"}.get(row.setting)
+    return row.seen + f", {setting}" * bool(setting) + f": {row.differs}" * bool(row.differs)
+
+
+def margin_said(row: Any) -> str:
+    """Return the numbers of a row of `judged` in words; empty where it was not run."""
+    if row.estimate == "":
+        return ""
+    half = f" ± {float(row.half_width):.2g}" if row.half_width not in ("", "nan") else ""
+    limit = float(row.threshold)
+    above = f", must be above {limit:.3g}" if limit else ""
+    which = f"the deciding one of {row.comparisons}: " if int(row.comparisons) > 1 else ""
+    of = f"{which}{row.comparison}; " if row.comparison else ""
+    number = f", {row.repetitions}" if int(row.repetitions) > 1 else ""
+    return f"{float(row.estimate):+.3g}{half} {row.unit}{above} ({of}{row.basis}{number})"
+
+
+def to_decide(row: Any) -> str:
+    """Return why a row of `judged` is open, in words; empty where it is not."""
+    if row.why or row.seen != OPEN:
+        return row.why
+    if row.half_width in ("", "nan"):
+        return "further repetitions are needed"
+    if row.needed == "":
+        return "the guesses differ in it"
+    number = float(row.needed)
+    about = f"about {number:,.0f}" if number <= MOST_REPETITIONS else f"more than {MOST_REPETITIONS:,}"
+    return f"{about} repetitions would decide it"
+
+
+def in_print(row: Any) -> str:
+    """Return the outcome of a row of `judged` on the numbers that the paper published; empty without such numbers."""
+    return f"{row.published}, {row.published_met} of {row.published_of}" if row.published else ""
+
+
+def as_text(table: pd.DataFrame, comparisons: pd.DataFrame | None = None) -> str:
+    """Return the verdicts as Markdown lines that fit a terminal; with `comparisons`, what is behind them as well.
 
     Where no claim was run, for one and the same reason, this is said once.
     """
-    if len(table) > 1 and set(table["verdict"]) == {NOT_RUN} and table["evidence"].nunique() == 1:
-        text = f"- **{NOT_RUN}**, all {len(table)} claims of {table['paper'].iloc[0]}: {table['evidence'].iloc[0]}"
-        return "\n".join(textwrap.wrap(text, WIDTH, subsequent_indent="  "))
+    if len(table) > 1 and set(table["seen"]) == {OPEN} and table["why"].nunique() == 1 and table["why"].iloc[0]:
+        text = f"- **{OPEN}**, all {len(table)} claims of {table['paper'].iloc[0]}: {table['why'].iloc[0]}"
+        return "\n".join(_wrapped(text, subsequent_indent="  "))
     lines = []
     for row in table.itertuples():
         place = f" ({row.where})" if row.where else ""
-        lines += textwrap.wrap(f"- **{said(row)}**: {row.claim}{place}", WIDTH, subsequent_indent="  ")
-        if brief:
+        lines += _wrapped(f"- **{row.seen}**: {row.claim}{place}", subsequent_indent="  ")
+        if comparisons is None:
             continue
-        marked = {
+        facts = {
             "the paper states": row.statement,
-            "settings": row.settings if row.whose == PAPERS_OWN or row.verdict == NO_SETTINGS else "",
-            "its own numbers": f"{row.published}, {row.published_numbers}" if row.published else "",
-            "margin": row.margin,
-            "to decide": row.to_decide,
+            "setting": f"{row.setting}: {row.differs}" if row.differs else row.setting,
+            "its own numbers": in_print(row),
+            "margin": margin_said(row),
+            "open": to_decide(row) if row.seen == OPEN else row.why,
+            "not beyond chance at": _unsure(comparisons[comparisons["row"] == str(row.Index)]),
             "rests on": row.edges,
         }
-        facts = [f"{name}: {text}" for name, text in marked.items() if text]
-        for part in [f"how: {row.how}", *facts, *str(row.evidence).split("; ")]:
-            lines += textwrap.wrap(f"- {part}", WIDTH, initial_indent="    ", subsequent_indent="      ")
+        for name, text in facts.items():
+            if text:
+                lines += _wrapped(f"- {name}: {text}", initial_indent="    ", subsequent_indent="      ")
     scales = ", ".join(dict.fromkeys(scale for scale in table["scale"] if scale))
-    tally = "; ".join(f"{name}: {text}" for name, text in tallies(table).items() if text)
-    lines += ["", *textwrap.wrap(f"Scale {scales}. {tally[:1].upper()}{tally[1:]}.", WIDTH)]
+    lines += ["", *_wrapped(f"Scale {scales}. {counted(table)}.")]
     return "\n".join(lines)
 
 
-def said(row) -> str:
-    """Return the verdict of a row of `judged` in words; where settings are not given, with the outcome here."""
-    here = {UNDECIDED: "undecided here", FAILS: "fails here, which is not comparable"}
-    return (
-        f"{row.verdict} ({here.get(row.outcome, f'{row.outcome} here')})" if row.verdict == NO_SETTINGS else row.verdict
-    )
+def _unsure(comparisons: pd.DataFrame) -> str:
+    """Return the comparisons that are not met beyond chance by themselves, the first few by name."""
+    names = list(comparisons.loc[comparisons["seen"] != YES, "comparison"])
+    if len(comparisons) < 2 or not names:
+        return ""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"{len(names)} of {len(comparisons)} comparisons: {'; '.join(names[:MOST_NAMED])}{more}"
 
 
 def deviations_as_text(table: pd.DataFrame, left_out: Iterable[str]) -> str:
@@ -131,67 +159,95 @@ def deviations_as_text(table: pd.DataFrame, left_out: Iterable[str]) -> str:
         at = f" at {row.x_name} {row.x:g}" if row.x_name else ""
         deviation = f"{row.deviation:+.4f}{at}: {row.here:.4f}, published {row.published:.4f}"
         text = f"- {row.figure}, {row.series}{variant}, {row.y_name}: {deviation} ({row.points} points)"
-        lines += textwrap.wrap(text, WIDTH, subsequent_indent="  ")
+        lines += _wrapped(text, subsequent_indent="  ")
     for text in left_out:
-        lines += textwrap.wrap(f"- {text}", WIDTH, subsequent_indent="  ")
+        lines += _wrapped(f"- {text}", subsequent_indent="  ")
     return "\n".join(lines)
 
 
-def judged(paper: str, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return the claims of a paper with their verdicts: COLUMNS, a row each.
+# ---- Judging ----
 
-    whose: PAPERS_OWN or OURS.
-    statement, where, claim: what the paper states, its place, and our reading.
-    verdict: what the outcome says of the paper.
-    outcome: that of the test on our runs.
-    published, published_numbers: the outcome of the same comparison on the numbers that the paper published, and how
-        many comparisons they meet; empty without such numbers.
-    margin: margin of the deciding comparison, in words; empty where the claim was not run.
-    to_decide: what would decide an undecided claim; empty for all others.
+
+def judged(paper: str, runs: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the claims of a paper with their verdicts, COLUMNS of text, a row each; and the comparisons behind them,
+    with the row of the claim, from 0.
+
+    whose: PAPERS_OWN or OURS. statement, where, claim: what the paper states, its place, and our reading.
+    seen: YES, NO, OPEN or ERROR. setting, differs: whose it is, and what differs from the paper's or was guessed.
+    published, published_met, published_of: YES or NO by the same comparisons on the numbers that the paper published,
+        how many are met, and their number; empty without such numbers.
+    estimate, half_width, threshold, unit: of the deciding comparison: the number, half of its 95 % interval, and what
+        it must be above. repetitions, basis: how many are behind it, and what the interval follows from.
+    needed: repetitions that would decide it, where it is open.
+    comparison, comparisons: what is compared, and how many comparisons there are.
     edges: settings behind the margin that are the smallest or largest tried, so that others may be better.
-    source: source of the data of the claim's runs, empty without runs; scale: scale of the sweep's runs.
-    repetitions: number of repetitions of the claim's points, "3", or "1 to 3" where they differ.
+    why: what is missing, where it was not run.
+    source: of the data of the claim's runs. scale: of the sweep's. runs: repetitions of the claim's points, "1 to 3".
 
     Args:
         paper: its short name.
         runs: sweep -> its runs; a sweep without results is left out.
     """
-    rows = []
+    rows, parts = [], []
     for claim in PAPERS[paper].claims:
         of_sweep = runs_for(claim, runs)
-        outcome, evidence, margin = judge(claim, of_sweep)
-        theirs = claim.published() if claim.published else Verdict("", "")
+        found, theirs = judge(claim, of_sweep), claim.in_print()
         about = None if of_sweep is None else claim.about(of_sweep)
+        said_in_print = ("", "", "")
+        if theirs:
+            met = sum(part.value > 0 for part in theirs[1:])
+            said_in_print = YES if theirs[0].value > 0 else NO, met, len(theirs) - 1
         rows.append(
             {
-                "paper": paper,
-                "whose": claim.whose,
-                "statement": claim.statement,
-                "where": claim.where,
-                "claim": claim.text,
-                "how": claim.how,
-                "settings": str(claim.settings),
-                "verdict": claim.says(outcome),
-                "outcome": outcome,
-                "published": theirs.outcome,
-                "published_numbers": theirs.evidence,
-                "margin": "" if margin is None else str(margin),
-                "to_decide": "" if margin is None else margin.to_decide,
-                "edges": "" if margin is None else margin.rests_on,
-                "evidence": evidence,
+                **{"paper": paper, "whose": claim.whose, "statement": claim.statement, "where": claim.where},
+                **{"claim": claim.text, "seen": found.seen},
+                **{"setting": claim.settings.whose if claim.statement else "", "differs": claim.settings.words},
+                **dict(zip(("published", "published_met", "published_of"), said_in_print, strict=True)),
+                **(numbers(found.margin, found.seen) if found.margin else dict.fromkeys(NUMBERS, "")),
+                "comparisons": len(found.margin.all) if found.margin else "",
+                "edges": rests_on(found.margin) if found.margin else "",
+                "why": found.why,
                 "source": "" if about is None else where_from(about)["source"],
                 "scale": "" if of_sweep is None else where_from(of_sweep)["scale"],
-                "repetitions": "0" if about is None else span(repetitions(about)),
+                "runs": "0" if about is None else span(repetitions(about)),
             }
         )
-    return pd.DataFrame(rows, columns=COLUMNS)
+        if found.margin:
+            row = len(rows) - 1
+            parts += [{"row": row, "seen": verdict(part).seen, **numbers(part, "")} for part in found.margin.all]
+    behind = pd.DataFrame(parts, columns=["row", "seen", *NUMBERS]).drop(columns=["needed", "basis"])
+    return pd.DataFrame(rows, columns=COLUMNS).astype(str), behind.astype(str)
+
+
+def numbers(margin: Margin, seen: str) -> dict[str, Any]:
+    """Return the numbers of a margin, by column; how many repetitions are needed only where it is open."""
+    needed = margin.needed if seen == OPEN and margin.needed == margin.needed else ""
+    return {
+        "estimate": f"{margin.estimate:.6g}",
+        "half_width": "" if pd.isna(margin.half) else f"{margin.half:.6g}",
+        "threshold": f"{margin.threshold:.6g}",
+        "unit": margin.unit,
+        "repetitions": margin.repetitions,
+        "needed": "" if needed == "" else f"{needed:.0f}",
+        "comparison": margin.comparison,
+        "basis": margin.basis,
+    }
+
+
+def rests_on(margin: Margin) -> str:
+    """Return the edges of grids behind a margin as text, similar ones joined."""
+    alike: dict[str, list[str]] = {}
+    for edge in margin.edges:
+        *what, which = edge.split(": ", 1)
+        alike.setdefault(which, []).extend(what)
+    return "; ".join(f"{which} ({', '.join(what[:3])}{', ...' * (len(what) > 3)})" for which, what in alike.items())
 
 
 def runs_for(claim: Claim, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame | None:
     """Return the runs of a claim's sweeps in one table; None where one of the sweeps has no results."""
     if any(sweep not in runs for sweep in claim.sweeps):
         return None
-    return runs[claim.sweep] if not claim.also else together([runs[sweep] for sweep in claim.sweeps])
+    return together([runs[sweep] for sweep in claim.sweeps])
 
 
 def deviations_of(paper: str, runs: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, list[str]]:
@@ -204,11 +260,12 @@ def deviations_of(paper: str, runs: Mapping[str, pd.DataFrame]) -> tuple[pd.Data
 class Findings(NamedTuple):
     """What runs say of a paper.
 
-    verdicts: the table of `judged`.
+    verdicts, comparisons: as of `judged`.
     deviations, left_out: as of `deviations_of`.
     """
 
     verdicts: pd.DataFrame
+    comparisons: pd.DataFrame
     deviations: pd.DataFrame
     left_out: list[str]
 
@@ -220,7 +277,7 @@ def findings(paper: str, runs: Mapping[str, pd.DataFrame]) -> Findings:
         paper: its short name.
         runs: sweep -> its runs; a sweep without results is left out.
     """
-    return Findings(judged(paper, runs), *deviations_of(paper, runs))
+    return Findings(*judged(paper, runs), *deviations_of(paper, runs))
 
 
 def findings_in(paper: str, folders: Mapping[str, Path]) -> Findings:
@@ -229,7 +286,8 @@ def findings_in(paper: str, folders: Mapping[str, Path]) -> Findings:
 
 
 def check(paper: str, found: Findings, folder: Path, *, brief: bool = False) -> None:
-    """Print the claims of a paper with their verdicts, and write them to claims_<paper>.csv and .md.
+    """Print the claims of a paper with their verdicts, and write them to claims_<paper>.csv and .md, and the
+    comparisons behind them to claims_<paper>_comparisons.csv.
 
     Where the paper's curves are available as numbers, the deviations from them are printed too, and written to
     claims_<paper>_deviations.csv; figures that cannot be made from the runs are listed as left out.
@@ -240,35 +298,39 @@ def check(paper: str, found: Findings, folder: Path, *, brief: bool = False) -> 
         folder: where the files go.
         brief: whether to print the verdicts alone; the files are the same.
     """
-    text = as_text(found.verdicts)
+    text = as_text(found.verdicts, found.comparisons)
     if len(found.deviations) or found.left_out:
         text += "\n\n" + deviations_as_text(found.deviations, found.left_out)
-    print(as_text(found.verdicts, brief=True) if brief else text)
+    print(as_text(found.verdicts) if brief else text)
     with writing(folder):
         write_whole(folder / f"claims_{paper}.csv", found.verdicts.to_csv(index=False))
+        write_whole(folder / f"claims_{paper}_comparisons.csv", found.comparisons.to_csv(index=False))
         if len(found.deviations):
             numbers = found.deviations.to_csv(index=False, float_format="%.6g")
             write_whole(folder / f"claims_{paper}_deviations.csv", numbers)
         write_whole(folder / f"claims_{paper}.md", text + "\n")
 
 
-def count(table: pd.DataFrame, column: str = "verdict") -> str:
-    """Return the number of claims by verdict: "3 hold, 1 is contradicted"."""
-    numbers = table[column].value_counts()
-    return ", ".join(f"{numbers[v]} {words[int(numbers[v] > 1)]}" for v, words in COUNTED.items() if v in numbers)
+def statements(table: pd.DataFrame) -> pd.Series:
+    """Return what became of each statement of a paper in a table of `judged`, a key of STATEMENTS: that of the weakest
+    of its claims."""
+    theirs, order = table[table["whose"] != OURS], list(STATEMENTS)
+    became = theirs["setting"].where(theirs["seen"] == YES, theirs["seen"])
+    became = became.mask((became == NO) & (theirs["setting"] != THEIRS), ELSEWHERE)
+    return became.map(order.index).groupby(theirs["statement"], sort=False).min().map(order.__getitem__)
 
 
-def tallies(table: pd.DataFrame) -> dict[str, str]:
-    """Return what became of the claims in a table of `judged`, in words, apart: those of the paper with its settings,
-    the same on the numbers that it published, those whose settings it does not give, and ours."""
-    own, unknown = table["whose"] == PAPERS_OWN, table["verdict"] == NO_SETTINGS
-    open_ones = table[own & unknown]
-    return {
-        "its claims": count(table[own & ~unknown]),
-        "on its own published numbers": count(table[own], "published"),
-        "settings not given": f"{len(open_ones)} ({count(open_ones, 'outcome')} here)" if len(open_ones) else "",
-        "our further claims": count(table[table["whose"] == OURS]),
-    }
+def tallies(table: pd.DataFrame) -> dict[str, int]:
+    """Return the number of statements of papers in a table of `judged`, and of those that were seen and were not."""
+    became = pd.concat([statements(rows) for _, rows in table.groupby("paper", sort=False)])
+    names = [THEIRS, OTHER_DATA, GUESS, NO, ELSEWHERE, OPEN, *([ERROR] if (became == ERROR).any() else [])]
+    return {"statements": len(became), **{STATEMENTS[name]: int((became == name).sum()) for name in names}}
+
+
+def counted(table: pd.DataFrame) -> str:
+    """Return `tallies` in words: "3 statements: 2 seen on other data, 1 open"."""
+    number, *others = tallies(table).items()
+    return f"{number[1]} statements: {', '.join(f'{count} {words}' for words, count in others if count)}"
 
 
 def judged_from(paper: str, folders: Mapping[str, Path]) -> str:
@@ -279,9 +341,7 @@ def judged_from(paper: str, folders: Mapping[str, Path]) -> str:
         folders: sweep -> the folder of the scale that its runs are in, for the sweeps that have runs.
     """
     words = [
-        word
-        for claim in PAPERS[paper].claims
-        for word in (claim.whose, claim.statement, claim.where, claim.text, claim.how, str(claim.settings))
+        word for claim in PAPERS[paper].claims for word in (claim.statement, claim.where, claim.text, *claim.settings)
     ]
     return digest_of([folders[sweep] / sweep for sweep in sorted(folders)], "\n".join([*COLUMNS, *words]))
 
@@ -301,13 +361,8 @@ def recall(paper: str, folders: Mapping[str, Path], folder: Path) -> tuple[pd.Da
     return table, pd.read_csv(far) if PAPERS[paper].deviations and far.is_file() else pd.DataFrame()
 
 
-def summary(table: pd.DataFrame) -> pd.DataFrame:
-    """`tallies` of each paper, a row each."""
-    return pd.DataFrame([{"paper": name, **tallies(rows)} for name, rows in table.groupby("paper", sort=False)])
-
-
 def join(tables: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
-    """Print a summary of the papers' claims, and write all claims to claims.csv and claims.md.
+    """Print a summary of the papers' claims, and write all claims to claims.csv.
 
     Nothing is printed or written for a single paper without others in the folder.
 
@@ -318,16 +373,13 @@ def join(tables: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     table = pd.concat(_with_others(tables, folder), ignore_index=True)
     if table["paper"].nunique() < 2:
         return table
-    counts = summary(table)
     print()
-    if others := [name for name in counts["paper"] if name not in tables]:
+    if others := [name for name in table["paper"].unique() if name not in tables]:
         print(f"all papers, with the earlier verdicts on {', '.join(others)}:")
-    for row in counts.to_dict("records"):
-        print(f"{row.pop('paper')}: {'; '.join(f'{name}: {text}' for name, text in row.items() if text)}")
-    cells = table.assign(evidence=table["evidence"].str.replace("; ", "\n"))
+    for name, rows in table.groupby("paper", sort=False):
+        print(f"{name}: {counted(rows)}")
     with writing(folder):
         write_whole(folder / "claims.csv", table.to_csv(index=False))
-        write_whole(folder / "claims.md", f"{markdown(counts, words=True)}\n{markdown(cells, words=True)}")
     return table
 
 

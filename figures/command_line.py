@@ -323,12 +323,12 @@ def claims(
     results: Results = Path("results"),
     out: Folder = None,
     scale: Scale = None,
-    brief: Annotated[bool, typer.Option("--brief", help="Print the verdicts without their evidence.")] = False,
+    brief: Annotated[bool, typer.Option("--brief", help="Print the verdicts without their numbers.")] = False,
 ) -> None:
-    """Check the papers' claims: each holds, is contradicted, carries over to other data or not, or is undecided.
+    """Check the papers' claims: was each seen, and in whose setting?
 
-    A claim is undecided where chance over repetitions can explain its margin; the output says what would decide it.
-    Claims that rest on settings which the paper does not give, and our further claims, are counted apart.
+    It is open where chance over repetitions can explain its margin; the output says what would decide it. The setting
+    is the paper's, or on other data, or under our guess at what the paper leaves open.
 
     The exit status is 1 where a check raised an exception, which is a bug; it is named, and all others are written.
 
@@ -350,7 +350,7 @@ def claims(
         judged_on[name] = {sweep: place for sweep, place in places.items() if place}
     if missing and (papers or len(missing) == len(judged_on)):
         raise next(iter(missing.values()))
-    verdicts, folders = {name: judged(name, {}) for name in missing}, {}
+    verdicts, folders = {name: judged(name, {})[0] for name in missing}, {}
     given = [(name, places) for name, places in judged_on.items() if places]
     for (name, places), found in zip(given, side_by_side(findings_in, given), strict=True):
         folders[name] = out or next(iter(places.values())) / "figures"

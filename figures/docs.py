@@ -2,8 +2,8 @@
 
 A generated part is between a comment that names it and `<!-- end -->`:
 
-    <!-- papers -->           one line per paper: the link to its page, and what became of its claims and ours
-    <!-- papers in full -->   the same with the citation, what is private, against whom, and what is implemented
+    <!-- papers -->           one line per paper: the link to its page, what became of its statements, and what to know
+    <!-- papers in full -->   citation, what is private, against whom, what is implemented, and the same
     <!-- claims NAME -->      what a paper states, our reading and the verdict; and below, our further claims
     <!-- gallery -->          every figure with its title and caption
     <!-- shares -->           which share of the published grids and tables has been run
@@ -18,7 +18,6 @@ import json
 import re
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -26,11 +25,11 @@ from bench.analysis.tables import markdown, no_markup
 from bench.errors import InputError
 from bench.store import part_files
 from figures import PAPERS, shares
-from figures.claims import said, tallies
+from figures.claims import in_print, margin_said, said, tallies, to_decide
 from figures.claims import written as read_claims
 from figures.shared.paper import Paper
 from figures.shared.runs import AS_CATEGORIES
-from figures.shared.verdicts import CONTRADICTED, DOES_NOT_CARRY_OVER, ERROR, FAILS, OURS
+from figures.shared.verdicts import ERROR, NO, OURS
 
 PART = re.compile(
     r"(<!-- (papers in full|papers|gallery|shares|runs|accelerators|claims|measured)( [\w ]+)? -->\n).*?(<!-- end -->)",
@@ -57,7 +56,7 @@ def verdicts(paper: Paper, folder: Path) -> pd.DataFrame:
     written, claimed = list(table["claim"]), [claim.text for claim in paper.claims]
     if written != claimed:
         raise InputError(f"{path} has other claims than figures/{paper.name}: {remedy}")
-    if (table["verdict"] == ERROR).any():
+    if (table["seen"] == ERROR).any():
         raise InputError(f"{path} has a check that failed: fix it, then {remedy}")
     return table
 
@@ -69,16 +68,11 @@ def claims_part(paper: Paper, folder: Path) -> str:
     ours = table["whose"] == OURS
     theirs = _cells(table[~ours])
     theirs.insert(0, "the paper states", [f"{row.statement} ({row.where})" for row in table[~ours].itertuples()])
-    published = table.loc[~ours, "published"]
-    if published.any():
-        numbers = [
-            f"{row.published}: {row.published_numbers}" if row.published else "" for row in table[~ours].itertuples()
-        ]
-        theirs.insert(3, "its own numbers", numbers)
+    if table["published"].any():
+        theirs.insert(3, "in its own numbers", [in_print(row) for row in table[~ours].itertuples()])
     parts = [markdown(theirs, words=True)]
     if ours.any():
-        mine = _cells(table[ours]).rename(columns={"our reading": "our further claims"})
-        parts.append(markdown(mine, words=True))
+        parts.append(markdown(_cells(table[ours]).rename(columns={"our reading": "our further claims"}), words=True))
     return "\n".join(parts)
 
 
@@ -86,37 +80,24 @@ def _cells(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "our reading": table["claim"],
-            "verdict": [_verdict(row) for row in table.itertuples()],
-            "margin": [_margin(row) for row in table.itertuples()],
-            "runs": table["repetitions"],
+            "seen?": [
+                said(row).replace(NO, f"**{NO}**", 1) if row.seen == NO else said(row) for row in table.itertuples()
+            ],
+            "margin": ["; ".join(filter(None, [margin_said(row), to_decide(row)])) for row in table.itertuples()],
+            "at the end of a grid": table["edges"],
+            "runs": table["runs"],
         }
     )
 
 
-def _verdict(row: Any) -> str:
-    """Return the verdict, emphasised where it goes against the claim, and what the settings rest on."""
-    text = f"**{row.verdict}**" if row.verdict in (CONTRADICTED, DOES_NOT_CARRY_OVER, FAILS) else said(row)
-    kind, _, words = row.settings.partition(": ")
-    return f"{text}; {kind}: {words}" if words else text
-
-
-def _margin(row: Any) -> str:
-    """Return a margin, what would decide it, and the edges of grids that it rests on."""
-    parts = [
-        row.margin,
-        f"to decide: {row.to_decide}" if row.to_decide else "",
-        f"edge: {row.edges}" if row.edges else "",
-    ]
-    return "; ".join(filter(None, parts))
-
-
 def papers_part(folder: Path) -> str:
-    """Return one line per paper: the link to its page from the README, and the outcomes of its claims and ours."""
+    """Return one line per paper: the link to its page from the README, what became of its statements, and what to
+    know."""
     rows = [
         {
-            "name": f"[`{paper.name}`](docs/papers/{paper.name}.md)",
-            "paper": paper.cited,
+            "paper": f"[{paper.cited}](docs/papers/{paper.name}.md)",
             **tallies(verdicts(paper, folder)),
+            "the exception to know": paper.exception,
         }
         for paper in PAPERS.values()
     ]
@@ -124,7 +105,7 @@ def papers_part(folder: Path) -> str:
 
 
 def papers_in_full(folder: Path) -> str:
-    """Return the table of all papers: citation, what is private, state, and how their claims and ours come out."""
+    """Return the table of all papers: citation, what is private, state, and what became of their statements."""
     rows = [
         {
             "name": f"[`{paper.name}`]({paper.name}.md)",

@@ -14,6 +14,7 @@ PAPER = Paper(
     state="noise of prefix sums, and digits beside the published queue; none of its figures",
     figures={"correlated_noise_sums": sums.FIGURE, "correlated_noise_digits": digits.FIGURE},
     claims=claims.CLAIMS,
+    exception="The noise of prefix sums is tested, and none of the paper's figures.",
     found=(
         "Banded square-root noise leaves a third of the noise that independent draws leave in the prefix sums "
         "of 200 rounds, as the matrices predict."

@@ -1,120 +1,68 @@
-"""Claims on noise that is correlated over rounds, and their checks."""
-
-from collections.abc import Callable
+"""Claims on noise that is correlated over rounds."""
 
 import pandas as pd
 
-from bench.analysis.select import REPETITION, half_width
+from bench.analysis.select import REPETITION
 from figures.correlated_noise import digits, sums
-from figures.shared.margins import every, paired, within
-from figures.shared.verdicts import Claim, NotTestable, Verdict, spread, verdict
+from figures.shared.checks import Cells, ahead, cells_of, inside
+from figures.shared.verdicts import Claim
 
 LAW = 0.01  # relative difference below which a ratio counts as the law's; four times the spread of a repetition
-ON_PAR = 0.1  # relative excess up to which a ratio counts as on par
-POINTS = "points of test accuracy"
+ON_PAR = 0.1  # relative excess up to which a ratio counts as on par; a tolerance of ours
 
 
-def follows_the_law(noise: str) -> Callable[[pd.DataFrame], Verdict]:
-    """Return a check that the noise in prefix sums is reduced by the ratio that follows from the matrices."""
-
-    def check(runs: pd.DataFrame) -> Verdict:
-        rows = sums.ratios(runs).query("noise == @noise")
-        if len(rows) < 2:
-            raise NotTestable(f"fewer than two runs with noise {noise}")
-        off = rows["ratio"] / rows["law"] - 1
-        margin = within(off.mean(), half_width(off.std(ddof=1), len(off)), len(off), LAW, "of the predicted ratio")
-        return verdict(margin, f"{spread(rows['ratio'], '.4f')}, by the matrices {rows['law'].iloc[0]:.4f}")
-
-    return check
+def off_the_law(runs: pd.DataFrame) -> Cells:
+    """How far the noise that the square root leaves in prefix sums is from what follows from its matrix."""
+    rows = sums.ratios(runs).query("noise == 'banded_sqrt'")
+    rows = rows.assign(off=rows["ratio"] / rows["law"] - 1)
+    return cells_of(rows, "noise", [], "off", "of the predicted ratio")
 
 
-def on_par(runs: pd.DataFrame) -> Verdict:
-    """Return whether the square root's prefix sums have at most a tenth more noise than the best bands'."""
+def excess(runs: pd.DataFrame) -> Cells:
+    """How much more noise the square root leaves than the best bands."""
     rows = sums.ratios(runs).set_index(REPETITION)
     root, best = (rows.loc[rows["noise"] == noise, "ratio"] for noise in ("banded_sqrt", "banded"))
-    more = (root / best - 1).dropna()
-    if more.empty:
-        raise NotTestable("no repetition has both")
-    return verdict(paired(ON_PAR - more, "of the noise"), f"{spread(100 * more, '.2f')} % more noise")
+    return Cells({("more noise", ()): (root / best - 1).dropna()}, "of the noise")
 
 
-def ahead(first: str, second: str) -> Callable[[pd.DataFrame], Verdict]:
-    """Return a check that the first is more accurate than the second at every proven epsilon."""
-
-    def check(runs: pd.DataFrame) -> Verdict:
-        best, margins, words = digits.tuned(runs), [], []
-        for level, rows in best.groupby("level", sort=True):
-            mine, other = (rows[rows["algorithm"] == name].set_index(REPETITION) for name in (first, second))
-            gain = 100 * (mine["test_accuracy"] - other["test_accuracy"]).dropna()
-            if gain.empty:
-                raise NotTestable(f"no repetition has both at noise level {level:g}")
-            edges = [f"{name}: {side['edge'].iloc[0]}" for name, side in ((first, mine), (second, other))]
-            at = f"epsilon {mine['epsilon_worst_case'].mean():.3g}"
-            margins.append(paired(gain, POINTS).on(*(edge for edge in edges if not edge.endswith(": "))).named(at))
-            words.append(f"{at}: {spread(gain, '.1f')}")
-        return verdict(every(margins), "; ".join(words))
-
-    return check
+def accuracy(runs: pd.DataFrame) -> Cells:
+    """Final accuracy, the step chosen on held-out data, at every proven epsilon."""
+    rows = digits.tuned(runs)
+    rows = rows.assign(epsilon=rows.groupby("level")["epsilon_worst_case"].transform("mean").round(1))
+    unit = "points of test accuracy"
+    return cells_of(rows, "algorithm", ["epsilon"], "test_accuracy", unit, scale=100, names=["epsilon"])
 
 
-RATIO = "Root mean square of the model over rounds relative to independent noise, within 1 % of what the matrices give"
-ACCURACY = "Final test accuracy, step size by held-out accuracy, by repetition, at every proven epsilon that was run"
 CLAIMS = [
     Claim(
-        "Sixteen bands of the square root leave .348 of the noise in prefix sums",
+        "The banded square root has its coefficients and its sensitivity in closed form, which fix the noise of prefix "
+        "sums",
         "Theorem 2",
+        "Sixteen bands of the square root leave .348 of the noise in prefix sums, as its matrix gives, within 1 %",
         sums.SWEEP,
-        follows_the_law("banded_sqrt"),
-        RATIO,
-        statement="The banded square root has its coefficients and its sensitivity in closed form, which fix the noise "
-        "of prefix sums",
+        off_the_law,
+        inside(-LAW, LAW),
     ),
     Claim(
-        "The banded square root, in closed form, is on par with numerically optimised bands",
+        "In practice the banded square root is on par with numerically optimised factorisations, without their "
+        "computational cost",
         "abstract",
+        "Prefix sums of 200 rounds have at most a tenth (a tolerance of ours) more noise with the banded square root "
+        "than with numerically optimised bands",
         sums.SWEEP,
-        on_par,
-        "Its prefix sums of 200 rounds have at most a tenth more noise (a tolerance of ours), by repetition",
-        statement="In practice the banded square root is on par with numerically optimised factorisations, without "
-        "their computational cost",
+        excess,
+        inside(high=ON_PAR),
     ),
-    Claim(
-        "The best sixteen bands leave .332",
-        "",
-        sums.SWEEP,
-        follows_the_law("banded"),
-        RATIO,
-        ours=True,
-    ),
-    Claim(
-        "Four buffers leave .352, and tree sums .683",
-        "",
-        sums.SWEEP,
-        lambda runs: _both(follows_the_law("blt")(runs), follows_the_law("tree")(runs)),
-        RATIO,
-        ours=True,
-    ),
-    Claim(
-        "Users who take turns are served better than by the published queue at equal proven epsilon",
-        "",
-        digits.SWEEP,
-        ahead(digits.CYCLIC, digits.QUEUE),
-        ACCURACY,
-        ours=True,
-    ),
-    Claim(
-        "Banded noise is more accurate than independent noise at equal epsilon, users in turn",
-        "",
-        digits.SWEEP,
-        ahead(digits.BANDED, digits.CYCLIC),
-        ACCURACY,
-        ours=True,
+    # ---- Ours ----
+    *(
+        Claim("", "", f"{text} at every proven epsilon", digits.SWEEP, accuracy, ahead(first, second))
+        for text, first, second in (
+            ("Users who take turns are served better than by the published queue", digits.CYCLIC, digits.QUEUE),
+            (
+                "With users in turn banded noise is more accurate than independent noise",
+                digits.BANDED,
+                digits.CYCLIC,
+            ),
+        )
     ),
 ]
-
-
-def _both(first: Verdict, second: Verdict) -> Verdict:
-    assert first.margin is not None
-    assert second.margin is not None
-    margins = [first.margin.named("four buffers"), second.margin.named("tree")]
-    return verdict(every(margins), f"{first.evidence}; {second.evidence}")

@@ -10,8 +10,8 @@ claim leaves out the runs that collapsed.
 import functools
 import itertools
 import math
-from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,13 +20,12 @@ import pandas as pd
 from bench.analysis import select
 from figures.pfl import common
 from figures.shared.derived import derived
-from figures.shared.margins import ONE, Margin, estimated, every, paired
+from figures.shared.margins import LEVEL, ONE, Margin, estimated, every, paired, some
+from figures.shared.verdicts import NotTestable
 
 POINTS = "points of accuracy"
 KEYS = ["target_epsilon", "num_epochs", "num_clients", "algorithm"]
 PAIRED_FROM = 3  # common seeds from which two cells are compared run by run
-RUNS_PUBLISHED = 10  # behind a published accuracy
-ROUNDING = 0.01 / math.sqrt(12)  # standard error, in points, of a number printed to hundredths of a point
 NO_SPREAD = "means of unknown spread"
 
 Key = tuple[float, int, int, str]  # KEYS of a cell
@@ -55,156 +54,58 @@ class Spread(NamedTuple):
     cells: int
 
 
-class Cell(NamedTuple):
-    """Mean accuracy in percent, the number of runs, and our runs by trial and seed; empty for a published cell."""
-
-    mean: float
-    count: int
-    runs: pd.Series = pd.Series(dtype=float)
-
-    @property
-    def published(self) -> bool:
-        return self.runs.empty
-
-
-Part = tuple[Key, float, Cell]  # a cell and its weight in a difference
-
-
 class Cells:
     """The cells on one data set, of the runs here or of published tables.
 
     Attributes:
         dataset: its name.
-        values: the cells that exist.
+        values: the cells that exist, in percent: our runs by trial and seed, or the one number published.
         spreads: over seeds of the runs here, by kind; a kind in which no cell has several runs is missing.
-        lost: number of runs that diverged, by cell; cells without any may be missing.
-        left_out: number of runs that collapsed and are left out, by cell; cells without any may be missing.
         asked: the cells that were asked for, whether they exist or not.
     """
 
-    def __init__(
-        self,
-        dataset: str,
-        values: Mapping[Key, Cell],
-        spreads: Mapping[tuple, Spread],
-        lost: Mapping[Key, int] | None = None,
-        left_out: Mapping[Key, int] | None = None,
-    ):
+    def __init__(self, dataset: str, values: Mapping[Key, pd.Series], spreads: Mapping[tuple, Spread]):
         self.dataset, self.values, self.spreads = dataset, values, spreads
-        self.lost, self.left_out = lost or {}, left_out or {}
         self.asked: set[Key] = set()
-        self._accuracies: dict[Key, dict[Any, float]] = {}
 
-    @property
-    def diverged(self) -> int:
-        """The number of runs that diverged in the cells that were asked for."""
-        return sum(self.lost.get(key, 0) for key in self.asked)
-
-    @property
-    def collapsed(self) -> int:
-        """The number of runs that collapsed and are left out of the cells that were asked for."""
-        return sum(self.left_out.get(key, 0) for key in self.asked)
-
-    def difference(self, weights: Mapping[Key, float], constant: float = 0.0) -> Margin | None:
-        """Return the margin of a constant plus weighted accuracies, in points, that must be above 0; None without a
-        cell."""
+    def difference(self, weights: Mapping[Key, float], threshold: float = 0.0) -> Margin:
+        """Return the margin of weighted accuracies, in points, that must be above a threshold; without a value where a
+        cell does not exist."""
         self.asked.update(weights)
         if not self.values.keys() >= weights.keys():
-            return None
-        runs = [self._by_repetition(key) for key in weights]
-        if len(runs[0]) >= PAIRED_FROM and all(other.keys() == runs[0].keys() for other in runs):
-            gaps = [
-                sum(weight * of[repetition] for weight, of in zip(weights.values(), runs, strict=True))
-                for repetition in runs[0]
-            ]
-            return paired(constant + np.array(gaps), POINTS).named(_against(weights))
-        parts = [(key, weight, self.values[key]) for key, weight in weights.items()]
-        value = constant + sum(weight * cell.mean for _, weight, cell in parts)
-        return pooled(value, parts, self.spreads).named(_against(weights))
+            return Margin(math.nan, POINTS, ONE)
+        runs = [self.values[key] for key in weights]
+        if len(runs[0]) >= PAIRED_FROM and all(other.index.symmetric_difference(runs[0].index).empty for other in runs):
+            gaps: Any = sum(weight * of for weight, of in zip(weights.values(), runs, strict=True))
+            return paired(gaps, POINTS, threshold).named(_against(weights))
+        return self._pooled(weights, threshold)._replace(threshold=threshold).named(_against(weights))
 
-    def _by_repetition(self, key: Key) -> dict[Any, float]:
-        """Return the accuracy of each run of a cell, as a dictionary, which is read faster than a series."""
-        if key not in self._accuracies:
-            runs = self.values[key].runs
-            self._accuracies[key] = dict(zip(runs.index, runs, strict=True))
-        return self._accuracies[key]
+    def _pooled(self, weights: Mapping[Key, float], threshold: float) -> Margin:
+        """Return the margin with an error from the spreads of the cells' kinds. The degrees of freedom are those of
+        Welch and Satterthwaite, with independent kinds."""
+        value = sum(weight * self.values[key].mean() for key, weight in weights.items()) - threshold
+        count = min(len(self.values[key]) for key in weights)
+        if any(kind(key) not in self.spreads for key in weights):
+            return Margin(value, POINTS, ONE if self.spreads else NO_SPREAD, repetitions=count)
+        of_kinds = {kind(key): 0.0 for key in weights}  # variance that depends on a kind's spread
+        single = 0.0
+        for key, weight in weights.items():
+            variance = (weight * self.spreads[kind(key)].deviation) ** 2
+            of_kinds[kind(key)] += variance / len(self.values[key])
+            single += variance
+        total, number = sum(of_kinds.values()), sum(self.spreads[name].cells for name in of_kinds)
+        uncertain = sum(variance**2 / self.spreads[name].freedom for name, variance in of_kinds.items())
+        freedom = total**2 / uncertain if uncertain else math.inf
+        repetitions = single / total if total else count
+        basis = f"spread pooled over {number} cell{'s' * (number != 1)}"
+        margin = estimated(value, math.sqrt(total), freedom, repetitions, POINTS, basis)
+        return margin._replace(repetitions=count)
 
-    def missing(self) -> list[Key]:
-        """Return the cells that were asked for and do not exist, by model, the largest epsilon first."""
-        return sorted(self.asked - self.values.keys(), key=lambda key: (key[3], -key[0], key[1], key[2]))
-
-
-def of_runs(rows: pd.DataFrame, dataset: str, collapsing: Collection[str] = ()) -> Cells:
-    """Return the cells of runs after the last round, and their spreads.
-
-    Args:
-        rows: runs after the last round.
-        dataset: its name.
-        collapsing: models whose collapsed runs are left out: those below half of the median of their cell. Where one
-            seed in some collapses, a mean over seeds says how often that happens and little else. A cell in which most
-            runs collapse keeps them.
-    """
-    return Cells(dataset, *_of_runs(rows, dataset, tuple(collapsing)))
-
-
-@derived  # many claims compare the same cells
-def _of_runs(
-    rows: pd.DataFrame, dataset: str, collapsing: tuple[str, ...]
-) -> tuple[Mapping[Key, Cell], Mapping[tuple, Spread], Mapping[Key, int], Mapping[Key, int]]:
-    """Return the values, spreads, numbers of lost and of left-out runs of `Cells`."""
-    rows = rows[rows["dataset"] == dataset]
-    accuracy = rows["test_accuracy"].astype(float).where(np.isfinite(rows["test_accuracy"].astype(float)))
-    rows = rows.assign(value=100 * accuracy.fillna(0)).set_index(select.REPETITION)
-    runs = {as_key(*key): accuracies for key, accuracies in rows.groupby(KEYS)["value"]}
-    kept = {
-        key: accuracies[accuracies >= accuracies.median() / 2] if key[3] in collapsing else accuracies
-        for key, accuracies in runs.items()
-    }
-    left_out = {key: len(runs[key]) - len(accuracies) for key, accuracies in kept.items()}
-    runs = kept
-    values = {key: Cell(float(accuracies.mean()), len(accuracies), accuracies) for key, accuracies in runs.items()}
-    several = defaultdict(list)
-    for key, accuracies in runs.items():
-        if len(accuracies) > 1:
-            several[kind(key)].append((float(accuracies.var(ddof=1)) * (len(accuracies) - 1), len(accuracies) - 1))
-    spreads = {name: _spread(*zip(*squares, strict=True)) for name, squares in several.items()}
-    lost = accuracy.isna().to_numpy()
-    lost_in = [as_key(*key) for key in rows.loc[lost, KEYS].itertuples(index=False, name=None)]
-    counted_as_0 = Counter(key for key in lost_in if key[3] not in collapsing or (runs[key] == 0).any())
-    return values, spreads, counted_as_0, left_out
-
-
-def _spread(squares: Sequence[float], freedoms: Sequence[int]) -> Spread:
-    return Spread(math.sqrt(sum(squares) / sum(freedoms)), sum(freedoms), len(freedoms))
-
-
-def of_tables(dataset: str, figures: Sequence[str], spreads: Mapping[tuple, Spread]) -> Cells:
-    """Return the cells of published tables, as means of ten runs with the spreads of the runs here."""
-    return Cells(dataset, _published(dataset, tuple(figures)), spreads)
-
-
-@functools.cache
-def _published(dataset: str, figures: tuple[str, ...]) -> Mapping[Key, Cell]:
-    rows = common.published_tables(*figures)
-    rows = rows[rows["dataset"] == dataset]
-    keys = itertools.starmap(as_key, rows[KEYS].itertuples(index=False, name=None))
-    return {key: Cell(100 * value, RUNS_PUBLISHED) for key, value in zip(keys, rows["published"], strict=True)}
-
-
-def as_key(epsilon: Any, epochs: Any, clients: Any, model: Any) -> Key:
-    """Return a cell's name from its columns."""
-    return float(epsilon), int(epochs), int(clients), str(model)
-
-
-def near(ours: Cells, theirs: Cells, key: Key, tolerance: float) -> Margin:
-    """Return the margin by which a cell is within a tolerance, in points, of the published one, by two one-sided tests.
-
-    Both cells have the same spread.
-    """
-    parts = [(key, 1.0, ours.values[key]), (key, -1.0, theirs.values[key])]
-    apart = parts[0][2].mean - parts[1][2].mean
-    both = [pooled(tolerance + sign * apart, parts, ours.spreads) for sign in (1, -1)]
-    return every(both)._replace(among=1).named(_against({key: 1.0}))
+    def distance(self, cell: Key, other: Key) -> dict[Key, float]:
+        """Return the weights of the distance between two cells, which is positive on average."""
+        there = self.values.keys() >= {cell, other}
+        sign = -1.0 if there and self.values[cell].mean() < self.values[other].mean() else 1.0
+        return {cell: sign, other: -sign}
 
 
 def _against(weights: Mapping[Key, float]) -> str:
@@ -219,40 +120,114 @@ def _against(weights: Mapping[Key, float]) -> str:
     return ", ".join([model, epsilon, epochs, clients])
 
 
-def pooled(value: float, parts: Sequence[Part], spreads: Mapping[tuple, Spread]) -> Margin:
-    """Return the margin of an estimate made of cells, with an error from the spreads of their kinds.
-
-    Published cells have the spread of ours and an error of rounding, which no run here reduces. The degrees of freedom
-    are those of Welch and Satterthwaite, with independent kinds.
+def of_runs(runs: pd.DataFrame, dataset: str, collapsing: Collection[str] = ()) -> Cells:
+    """Return the cells of runs on a data set, and their spreads.
 
     Args:
-        value: the estimate, which must be above 0, in points.
-        parts: the cells that it is made of.
-        spreads: by kind.
+        runs: of the sweep.
+        dataset: its name.
+        collapsing: models whose collapsed runs are left out: those below half of the median of their cell. Where one
+            seed in some collapses, a mean over seeds says how often that happens and little else. A cell in which most
+            runs collapse keeps them.
+
+    Raises:
+        NotTestable: where there are none.
     """
-    ours = [cell.count for _, _, cell in parts if not cell.published]
-    count = min(ours, default=RUNS_PUBLISHED)
-    known = {name: spreads[name] for name in {kind(key) for key, _, _ in parts} & spreads.keys()}
-    if any(kind(key) not in known for key, _, _ in parts):
-        return Margin(value, POINTS, ONE if ours else NO_SPREAD, repetitions=count)
-    of_kinds = dict.fromkeys(known, 0.0)  # variance that depends on a kind's spread
-    reducible, rounding, single = 0.0, 0.0, 0.0
-    for key, weight, cell in parts:
-        variance = (weight * known[kind(key)].deviation) ** 2
-        of_kinds[kind(key)] += variance / cell.count
-        if cell.published:
-            rounding += (weight * ROUNDING) ** 2
-        else:
-            reducible, single = reducible + variance / cell.count, single + variance
-    total, number = sum(of_kinds.values()), sum(spread.cells for spread in known.values())
-    uncertain = sum(variance**2 / known[name].freedom for name, variance in of_kinds.items())
-    margin = estimated(
-        value,
-        error=math.sqrt(total + rounding),
-        freedom=total**2 / uncertain if uncertain else math.inf,
-        repetitions=single / reducible if reducible else count,
-        unit=POINTS,
-        basis=f"spread pooled over {number} cell{'s' * (number != 1)}",
-        fixed=math.sqrt(max(total - reducible, 0.0) + rounding),
-    )
-    return margin._replace(repetitions=count)
+    if dataset not in set(runs["dataset"]):
+        raise NotTestable(f"no runs on {dataset}")
+    return Cells(dataset, *_of_runs(runs, dataset, tuple(collapsing)))
+
+
+@derived  # many claims compare the same cells
+def _of_runs(
+    runs: pd.DataFrame, dataset: str, collapsing: tuple[str, ...]
+) -> tuple[Mapping[Key, pd.Series], Mapping[tuple, Spread]]:
+    """Return the values and spreads of `Cells`."""
+    rows = common.final(runs[runs["dataset"] == dataset])
+    accuracy = rows["test_accuracy"].astype(float)
+    rows = rows.assign(value=100 * accuracy.where(np.isfinite(accuracy), 0)).set_index(select.REPETITION)
+    values = {as_key(*key): accuracies for key, accuracies in rows.groupby(KEYS)["value"]}
+    for key, accuracies in values.items():
+        if key[3] in collapsing:
+            values[key] = accuracies[accuracies >= accuracies.median() / 2]
+    several = defaultdict(list)
+    for key, accuracies in values.items():
+        if len(accuracies) > 1:
+            several[kind(key)].append((float(accuracies.var(ddof=1)) * (len(accuracies) - 1), len(accuracies) - 1))
+    return values, {name: _spread(*zip(*squares, strict=True)) for name, squares in several.items()}
+
+
+def _spread(squares: Sequence[float], freedoms: Sequence[int]) -> Spread:
+    return Spread(math.sqrt(sum(squares) / sum(freedoms)), sum(freedoms), len(freedoms))
+
+
+@functools.cache
+def _published(dataset: str, figure: str) -> Mapping[Key, pd.Series]:
+    rows = common.published_tables(figure)
+    rows = rows[rows["dataset"] == dataset]
+    keys = itertools.starmap(as_key, rows[KEYS].itertuples(index=False, name=None))
+    return {key: pd.Series([100 * value]) for key, value in zip(keys, rows["published"], strict=True)}
+
+
+def of_table(dataset: str, figure: str) -> Cells:
+    """Return the cells of a published table, each the mean of ten runs, whose spread is not known."""
+    return Cells(dataset, _published(dataset, figure), {})
+
+
+def as_key(epsilon: Any, epochs: Any, clients: Any, model: Any) -> Key:
+    """Return a cell's name from its columns."""
+    return float(epsilon), int(epochs), int(clients), str(model)
+
+
+# ---- Checks ----
+
+Test = Callable[[Cells], list[Margin]]
+
+
+def decided(test: Test, combine: Callable = every) -> Callable[[Cells], Margin]:
+    """Return a check of which the comparisons are met, every one or some. Where cells were not run, it can only be
+    decided by one that suffices.
+
+    Raises:
+        NotTestable: where cells are missing, and those that exist do not decide.
+    """
+
+    def check(cells: Cells) -> Margin:
+        margins = test(cells)
+        missing = sorted(cells.asked - cells.values.keys(), key=lambda key: (key[3], -key[0], key[1], key[2]))
+        found = combine(margins) if not all(math.isnan(margin.value) for margin in margins) else None
+        if missing and (found is None or (found.p_holds if combine is some else found.p_fails) >= LEVEL):
+            raise NotTestable(_not_run(missing))
+        assert found is not None  # no cell is missing, so all comparisons are there
+        return found
+
+    return check
+
+
+def _not_run(keys: Sequence[Key]) -> str:
+    """Return the cells that were not run, in words."""
+    parts = defaultdict(list)
+    for (model, epsilon), same in itertools.groupby(keys, key=lambda key: (key[3], key[0])):
+        _, epochs, clients, _ = zip(*same, strict=True)
+        parts[model, _listed(epochs), _listed(clients)].append(common.epsilon_name(epsilon))
+    names = [
+        f"{model} at {' and '.join(epsilons)} with E = {epochs} and k = {clients}"
+        for (model, epochs, clients), epsilons in parts.items()
+    ]
+    return f"{len(keys)} cells were not run: {', '.join(names)}"
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return ", ".join(f"{number:g}" for number in sorted(set(numbers)))
+
+
+def asked_by(test: Test, dataset: str, figure: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """Return a selection from runs: those after the last round in the cells that a test compares on a data set."""
+
+    def about(runs: pd.DataFrame) -> pd.DataFrame:
+        published = of_table(dataset, figure)
+        test(published)
+        rows = common.finished(runs[runs["dataset"] == dataset])
+        return rows[rows.set_index(KEYS).index.isin(list(published.asked))]
+
+    return about

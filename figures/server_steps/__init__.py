@@ -21,6 +21,7 @@ PAPER = Paper(
         "server_steps_clipping": clipping.FIGURE,
     },
     claims=claims.CLAIMS,
+    exception="FedProx gains over FedAvg at one fixed step size, and not where each has its best.",
     found=(
         "On generated data, FedAdam and FedYogi gain over FedAvg where features are rare, and FedAvgM has "
         "most of this gain as well. FedProx is better than FedAvg at one fixed step size and many local "

@@ -1,9 +1,9 @@
 """Margins of claims: by how much a claim is met or missed, and whether chance over repetitions can explain it.
 
-A margin is one comparison, or several of which `every` one, `some`, or `at_least` a number must be met. It has two
-p-values, one for "it is met" and one for "it is missed": a claim holds or fails where one of them is small, and is
-undecided where neither is. Each comparison uses Student's test, one-sided at 2.5 %: the 95 % interval is on one side of
-0. The test takes differences to be normal. Those that are skewed towards the side of a verdict are decided too often.
+A margin is one comparison, or several of which `every` one or `some` must be met. It has two p-values, one for "it is
+met" and one for "it is missed": a claim is decided where one of them is small, and open where neither is. Each
+comparison uses Student's test, one-sided at 2.5 %: the 95 % interval is on one side of the threshold. The test takes
+differences to be normal. Those that are skewed towards the side of a verdict are decided too often.
 """
 
 import functools
@@ -19,7 +19,6 @@ MOST_REPETITIONS = 10_000
 
 PAIRED = "paired over repetitions"
 APART = "two means, as if independent"
-MEAN = "interval of the mean"
 ONE = "one repetition"
 COMPUTED = "computed, without randomness"
 
@@ -32,19 +31,20 @@ class Margin(NamedTuple):
     """The margin of a comparison, or of several.
 
     value: by how much it is met; negative where it is missed, -inf where what should win diverged.
-    unit: of value and half.
+    unit: of value, half and threshold.
     basis: what the spread was estimated from, or why there is none.
     p_holds, p_fails: probability of a value at least as large if the comparison were not met, and at least as small
         if it were met; 1 where the spread is not known.
     half: half of the 95 % interval of value; NaN where there is none.
     repetitions: number of repetitions that value is the mean of.
     needed: repetitions at which a value of this size would decide, at the observed spread; NaN where none would.
-    among: number of comparisons of which this is the deciding one.
-    corrected: factor by which the level is divided for their number.
+    corrected: factor by which the level is divided for the number of comparisons.
     edges: settings behind it that are the smallest or largest tried, "alpha Q = 1: step_size = 5, the smallest tried".
     deviation: standard deviation of value from one repetition, from which `needed` follows; NaN where it is not known.
     fixed: standard error of value that no repetition reduces, such as that of a published number.
     comparison: what is compared, in words, by which the deciding one of several is told.
+    threshold: what the estimate must be above.
+    parts: the comparisons of which this is the deciding one; empty for a single one.
     """
 
     value: float
@@ -55,17 +55,28 @@ class Margin(NamedTuple):
     half: float = math.nan
     repetitions: int = 0
     needed: float = math.nan
-    among: int = 1
     corrected: int = 1
     edges: tuple[str, ...] = ()
     deviation: float = math.nan
     fixed: float = 0.0
     comparison: str = ""
+    threshold: float = 0.0
+    parts: tuple["Margin", ...] = ()
 
     @property
     def decided(self) -> bool:
         """Whether chance over repetitions is unlikely to explain it, one way or the other."""
         return min(self.p_holds, self.p_fails) < LEVEL
+
+    @property
+    def estimate(self) -> float:
+        """The number that must be above the threshold."""
+        return self.value + self.threshold
+
+    @property
+    def all(self) -> tuple["Margin", ...]:
+        """The single comparisons."""
+        return self.parts or (self,)
 
     def on(self, *edges: str) -> "Margin":
         """Return the same margin with these edges of grids; empty names are ignored."""
@@ -73,43 +84,8 @@ class Margin(NamedTuple):
 
     def named(self, *words: str) -> "Margin":
         """Return the same margin with words, if not empty, before those that say what is compared."""
-        return self._replace(comparison=", ".join(filter(None, [*words, self.comparison])))
-
-    def __str__(self) -> str:
-        if not np.isfinite(self.value):
-            size = "missed without bound" if np.isneginf(self.value) else "met without bound"
-        else:
-            interval = f" ± {self.half:.2g}" if np.isfinite(self.half) else ""
-            size = f"{self.value:+.3g}{interval} {self.unit}"
-        which = f"the deciding one of {self.among}" + f": {self.comparison}" * bool(self.comparison)
-        number = f", {self.repetitions}" if self.repetitions > 1 else ""
-        return f"{size} ({f'{which}; ' * (self.among > 1)}{self.basis}{number})"
-
-    @property
-    def to_decide(self) -> str:
-        """What would decide it, as text; empty where it is decided."""
-        if self.decided:
-            return ""
-        if not np.isfinite(self.half):
-            return "further repetitions"
-        if not self.needed <= MOST_REPETITIONS:
-            return f"more than {MOST_REPETITIONS:,} repetitions"
-        return f"about {self.needed:,.0f} repetitions"
-
-    @property
-    def rests_on(self) -> str:
-        """The edges as text, similar ones joined."""
-        alike: dict[str, list[str]] = {}
-        for edge in self.edges:
-            *what, which = edge.split(": ", 1)
-            alike.setdefault(which, []).extend(what)
-        return "; ".join(which + _listed(whats) for which, whats in alike.items())
-
-
-def _listed(names: list[str], most: int = 3) -> str:
-    """Names in brackets, the first few of many; nothing where there are none."""
-    more = [f"{len(names) - most} more"] if len(names) > most + 1 else []
-    return f" ({', '.join([*names[:most], *more] if more else names)})" if names else ""
+        parts = tuple(part.named(*words) for part in self.parts)
+        return self._replace(comparison=", ".join(filter(None, [*words, self.comparison])), parts=parts)
 
 
 # ---- One comparison ----
@@ -166,18 +142,21 @@ def _quantiles(level: float) -> np.ndarray:
     return stdtrit(np.arange(1, MOST_REPETITIONS), 1 - level)
 
 
-def paired(values: Iterable[float], unit: str, grid: float = 0.0) -> Margin:
-    """Return the margin of differences, one per repetition, that must be above 0 on average.
+def paired(values: Iterable[float], unit: str, threshold: float = 0.0) -> Margin:
+    """Return the margin of differences, one per repetition, that must be above a threshold on average.
 
     Args:
         values: -inf or NaN means that what should win diverged, which misses. inf means that what it is compared with
             diverged: in all of several repetitions, which meets; in some, which are left out, so that only the others
             can meet it, and nothing can miss it.
-        unit: of the values, and of the grid.
-        grid: what the values are rounded to, which is their least standard deviation: a few rounded values may be equal
-            by chance.
+        unit: of the values and of the threshold.
+        threshold: what their mean must be above.
     """
-    values = np.asarray(values, float)
+    values = np.asarray(values, float) - threshold
+    return _paired(values, unit)._replace(threshold=threshold)
+
+
+def _paired(values: np.ndarray, unit: str) -> Margin:
     count, without = len(values), np.isposinf(values)
     if not count:
         return Margin(math.nan, unit, PAIRED)
@@ -188,49 +167,10 @@ def paired(values: Iterable[float], unit: str, grid: float = 0.0) -> Margin:
     if without.all():
         return computed(math.inf, unit, PAIRED)._replace(repetitions=count)
     if without.any():
-        rest = paired(values[~without], unit, grid)
+        rest = _paired(values[~without], unit)
         basis = f"{rest.basis}, without {without.sum()} of {count} in which the other diverged"
         return rest._replace(p_fails=1.0, basis=basis)
-    error = max(values.std(ddof=1), grid) / math.sqrt(count)
-    return estimated(values.mean(), error, count - 1, count, unit, PAIRED)
-
-
-def apart(difference: float, first: tuple[float, int], second: tuple[float, int], unit: str) -> Margin:
-    """Return the margin of a difference of two means by Welch's test, from half of each 95 % interval and the
-    repetitions.
-
-    The means are taken as independent. Where repetitions share their data, as most do, the true interval is smaller,
-    and `paired` is preferable if the single repetitions are available.
-    """
-    count = min(first[1], second[1])
-    if count < 2:
-        return Margin(_or_missed(difference), unit, ONE, repetitions=count)
-    parts = [_error(half, number) ** 2 for half, number in (first, second)]
-    if not sum(parts) > 0:
-        return estimated(difference, 0.0 if sum(parts) == 0 else math.nan, 1, count, unit, APART)
-    freedom = sum(parts) ** 2 / (parts[0] ** 2 / (first[1] - 1) + parts[1] ** 2 / (second[1] - 1))
-    return estimated(difference, math.sqrt(sum(parts)), freedom, count, unit, APART)
-
-
-def of_mean(value: float, half: float, count: int, unit: str) -> Margin:
-    """Return the margin of a mean that must be above 0, from half of its 95 % interval."""
-    if count < 2:
-        return Margin(_or_missed(value), unit, ONE, repetitions=int(count))
-    return estimated(value, _error(half, count), count - 1, count, unit, MEAN)
-
-
-def within(difference: float, half: float, count: int, tolerance: float, unit: str) -> Margin:
-    """Return the margin of a mean difference that must be within a tolerance: two one-sided tests.
-
-    Args:
-        difference: mean over repetitions.
-        half: half of its 95 % interval.
-        count: of repetitions.
-        tolerance: above which the two count as different.
-        unit: of all of these.
-    """
-    both = every([of_mean(tolerance + sign * difference, half, count, unit) for sign in (1, -1)])
-    return both._replace(among=1)
+    return estimated(values.mean(), values.std(ddof=1) / math.sqrt(count), count - 1, count, unit, PAIRED)
 
 
 def computed(value: float, unit: str, basis: str = COMPUTED) -> Margin:
@@ -243,69 +183,67 @@ def _or_missed(value: float) -> float:
     return -math.inf if np.isnan(value) else float(value)
 
 
-def _error(half: float, count: int) -> float:
-    return half / float(stdtrit(count - 1, 1 - LEVEL))
-
-
 # ---- Several ----
-
-
-def at_least(count: int, margins: Iterable[Margin]) -> Margin:
-    """Return the margin where at least `count` of several comparisons must be met.
-
-    Its p-values are those of Benjamini and Heller 2008 for partial conjunctions, after Bonferroni, which are valid
-    under any dependence of the m comparisons. p_holds is m - count + 1 times the count-th smallest p_holds. The whole
-    is missed where m - count + 1 comparisons are, so p_fails is count times the (m - count + 1)-th smallest p_fails.
-
-    Raises:
-        ValueError: where fewer than count margins have a value.
-    """
-    margins = _present(margins)
-    others = len(margins) - count + 1
-    if not 1 <= count <= len(margins):
-        raise ValueError(f"{count} of {len(margins)} comparisons cannot be met")
-    surest = sorted(margins, key=lambda margin: (margin.p_holds, -margin.value))
-    most_missed = sorted(margins, key=lambda margin: (margin.p_fails, margin.value))
-    met, missed = [m for m in surest if m.value > 0], [m for m in most_missed if m.value <= 0]
-    if len(met) >= count:
-        one, times = met[count - 1], others
-        needed = sorted((_needed(m, m.p_holds, times) for m in met), key=_unknown_last)[count - 1]
-    else:
-        one, times = missed[others - 1], count
-        needed = sorted((_needed(m, m.p_fails, times) for m in missed), key=_unknown_last)[others - 1]
-    resting = [one] if count == 1 and met else margins  # the others are not needed
-    return one._replace(
-        p_holds=min(1.0, others * surest[count - 1].p_holds),
-        p_fails=min(1.0, count * most_missed[others - 1].p_fails),
-        needed=needed,
-        among=sum(margin.among for margin in margins),
-        corrected=times * one.corrected,
-    ).on(*(edge for margin in resting for edge in margin.edges))
 
 
 def every(margins: Iterable[Margin]) -> Margin:
     """Return the margin where all must be met: its p-value is the largest; missed where one is, after Holm's
     correction."""
-    margins = _present(margins)
-    return at_least(len(margins), margins)
+    return _combined(margins, 1)
 
 
 def some(margins: Iterable[Margin]) -> Margin:
     """Return the margin where one must be met: met where one is met, after Holm's correction; missed where all are
     missed."""
-    return at_least(1, margins)
+    return _combined(margins, -1)
 
 
-def _present(margins: Iterable[Margin]) -> list[Margin]:
-    """Return the margins with a value; margins without repetitions have none.
+def under_each(margins: Iterable[Margin]) -> Margin:
+    """Return the margin of the same comparison under several guesses at a setting that the paper leaves open: met where
+    it is met under each of them, missed where it is missed under each, and open where they differ."""
+    met, missed = every(margins := list(margins)), some(margins)
+    shown = met if missed.value > 0 else missed
+    differ = met.value <= 0 < missed.value
+    return shown._replace(
+        p_holds=met.p_holds, p_fails=missed.p_fails, parts=met.parts, needed=math.nan if differ else shown.needed
+    )
+
+
+def _combined(margins: Iterable[Margin], sign: int) -> Margin:
+    """Return the margin of several comparisons of which all (sign 1) or one (sign -1) must be met.
+
+    One comparison on the other side decides against it, with a p-value times their number; for it, the p-value is the
+    largest. Margins without repetitions have no value, and are left out.
 
     Raises:
         NotTestable: where no margin has a value.
     """
-    present = [margin for margin in margins if not np.isnan(margin.value)]
-    if not present:
+    margins = [margin for margin in margins if not np.isnan(margin.value)]
+    if not margins:
         raise NotTestable("no repetition has everything that is compared")
-    return present
+
+    def p_for(margin: Margin) -> float:
+        return margin.p_holds if sign > 0 else margin.p_fails
+
+    def p_against(margin: Margin) -> float:
+        return margin.p_fails if sign > 0 else margin.p_holds
+
+    against, count = [m for m in margins if (m.value > 0) == (sign < 0)], len(margins)
+    if against:
+        one, times = min(against, key=lambda m: (p_against(m), sign * m.value)), count
+        needed = min((_needed(m, p_against(m), times) for m in against), key=_unknown_last)
+    else:
+        one, times = max(margins, key=lambda m: (p_for(m), -sign * m.value)), 1
+        needed = max((_needed(m, p_for(m), times) for m in margins), key=_unknown_last)
+    p_values = max(map(p_for, margins)), min(1.0, count * min(map(p_against, margins)))
+    resting = [one] if against and sign < 0 else margins  # the others are not needed
+    return one._replace(
+        p_holds=p_values[sign < 0],
+        p_fails=p_values[sign > 0],
+        needed=needed,
+        corrected=times * one.corrected,
+        parts=tuple(part for margin in margins for part in margin.all),
+    ).on(*(edge for margin in resting for edge in margin.edges))
 
 
 def _needed(margin: Margin, p: float, count: int) -> float:

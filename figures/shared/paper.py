@@ -18,6 +18,7 @@ class Paper(NamedTuple):
     protects, against: what is private, and from whom.
     state: how much of it is reproduced, in one line and without counts.
     found: what was found, in the words of docs/papers/index.md.
+    exception: what a reader has to know of it in one sentence: what was not seen, or with which reservation it was.
     lead: the figure that shows it best; empty is the first.
     in_full: whether every figure and table of the paper is reproduced.
     figures: name on the command line -> figure, in the paper's order.
@@ -40,6 +41,7 @@ class Paper(NamedTuple):
     deviations: Callable[[Mapping[str, pd.DataFrame]], tuple[pd.DataFrame, list[str]]] | None = None
     published: Callable[[], pd.DataFrame] | None = None
     found: str = ""
+    exception: str = ""
     lead: str = ""
     in_full: bool = False
 

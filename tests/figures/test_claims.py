@@ -1,28 +1,24 @@
 """Claims of any paper: what they have to say, what is judged, printed and written, and a check that stops."""
 
 import pandas as pd
-import pytest
 from few import keep
 from made_up_runs import digit_runs, synthetic_runs, write
 
 from figures import PAPERS, claims
 from figures.ppsgd.claims import CLAIMS as ALL_CLAIMS
+from figures.shared.margins import every, paired
 from figures.shared.verdicts import (
     AS_GIVEN,
-    CARRIES_OVER,
-    CONTRADICTED,
-    DOES_NOT_CARRY_OVER,
     ERROR,
-    FAILS,
-    GIVEN,
-    HOLDS,
-    NO_SETTINGS,
-    NOT_RUN,
-    UNDECIDED,
+    GUESS,
+    NO,
+    OPEN,
+    OTHER_DATA,
+    OURS,
+    PAPERS_OWN,
+    YES,
     Claim,
     NotTestable,
-    at_face_value,
-    not_given,
     stand_in,
 )
 
@@ -34,18 +30,14 @@ EVERY = [(name, claim) for name, paper in PAPERS.items() for claim in paper.clai
 def test_every_claim_says_what_the_paper_states_and_where_or_is_ours():
     for name, claim in EVERY:
         here = f"{name}, {claim.text!r}"
-        if claim.ours:
-            assert claim.statement == "", f"{here} is ours: say in `where` what it goes beyond"
+        if claim.whose == OURS:
             assert claim.published is None, here
+            assert claim.settings == AS_GIVEN, here
         else:
-            assert claim.statement.strip(), f"{here}: what does the paper state?"
             assert claim.where.strip(), f"{here}: where does the paper state it?"
             assert claim.statement != claim.text, f"{here}: tell our reading from what the paper states"
         assert claim.text.strip(), here
-        assert claim.how.strip(), here
-        assert (claim.settings.words == "") == (claim.settings.kind == GIVEN), (
-            f"{here}: what stands in, or is not given?"
-        )
+        assert (claim.settings.words == "") == (claim.settings == AS_GIVEN), f"{here}: what stands in, or was guessed?"
 
 
 def test_no_two_claims_of_a_paper_read_alike():
@@ -54,57 +46,62 @@ def test_no_two_claims_of_a_paper_read_alike():
 
 
 def test_published_numbers_decide_by_themselves():
-    found = {claim.text: claim.published() for _, claim in EVERY if claim.published}
+    found = [claim.in_print() for _, claim in EVERY if claim.published]
     assert len(found) > 30
-    assert {one.outcome for one in found.values()} == {HOLDS, FAILS}
-    assert all(one.evidence.startswith("met at ") for one in found.values())
+    assert {deciding.value > 0 for deciding, *_ in found} == {True, False}
 
 
-def test_face_value():
-    assert at_face_value({"a": 0.1, "b": 2}, "columns") == (HOLDS, "met at 2 of 2 columns", None)
-    assert at_face_value({"a": 0.1, "b": 0}, "columns") == (FAILS, "met at 1 of 2 columns, not at b", None)
-    assert at_face_value({"a": 0.1, "b": -1}, enough=1) == (HOLDS, "met at 1 of 2 comparisons", None)
-    many = at_face_value(dict.fromkeys("abcdef", -1.0))
-    assert many.evidence == "met at 0 of 6 comparisons, not at a, b, c, d and 2 more"
+def test_face_value_is_that_of_the_same_comparisons():
+    def cells(*values):
+        return lambda runs=None: every(paired([value], "points") for value in values)
+
+    claim = Claim("stated", "where", "text", "sweep", cells(1.0), lambda margin: margin)
+    assert claim.in_print() == []
+    deciding, *parts = claim._replace(published=cells(1.0, -2.0, 3.0)).in_print()
+    assert (deciding.value, [part.value for part in parts]) == (-2.0, [1.0, -2.0, 3.0])
 
 
-@pytest.mark.parametrize(
-    ("settings", "ours", "says"),
-    [
-        (AS_GIVEN, False, (HOLDS, CONTRADICTED, UNDECIDED)),
-        (stand_in("a for b"), False, (CARRIES_OVER, DOES_NOT_CARRY_OVER, UNDECIDED)),
-        (not_given("the noise"), False, (NO_SETTINGS, NO_SETTINGS, NO_SETTINGS)),
-        (AS_GIVEN, True, (HOLDS, FAILS, UNDECIDED)),
-    ],
-)
-def test_what_an_outcome_says_of_a_paper(settings, ours, says):
-    claim = Claim("text", "where", "sweep", stops, "how", ours=ours, settings=settings)
-    assert tuple(map(claim.says, (HOLDS, FAILS, UNDECIDED))) == says
-    assert (claim.says(NOT_RUN), claim.says(ERROR)) == (NOT_RUN, ERROR)
+def verdicts(*rows):
+    """A table of verdicts of one paper: (statement, seen, setting) of each claim, ours without statement."""
+    table = pd.DataFrame(rows, columns=["statement", "seen", "setting"])
+    return table.assign(paper="a", whose=[PAPERS_OWN if words else OURS for words in table["statement"]])
 
 
-def test_a_paper_is_charged_only_with_what_its_settings_contradict():
-    """Of ten claims that fail one contradicts it; the others are of other data, of settings not given, or ours."""
-    kinds = [(AS_GIVEN, False), *[(stand_in("a"), False)] * 2, *[(not_given("a"), False)] * 3, *[(AS_GIVEN, True)] * 4]
-    made = [Claim("text", "where", "sweep", stops, "how", settings=one, ours=ours) for one, ours in kinds]
-    table = pd.DataFrame(
-        [{"whose": one.whose, "verdict": one.says(FAILS), "outcome": FAILS, "published": ""} for one in made]
+def test_a_statement_is_counted_once_where_its_weakest_claim_stands():
+    table = verdicts(
+        ("first", YES, "the paper's"),
+        ("second", YES, OTHER_DATA),
+        ("second", YES, "the paper's"),
+        ("third", YES, GUESS),
+        ("fourth", OPEN, OTHER_DATA),
+        ("fourth", YES, OTHER_DATA),
+        ("fifth", NO, "the paper's"),
+        ("fifth", OPEN, OTHER_DATA),
+        ("sixth", YES, OTHER_DATA),
+        ("sixth", NO, OTHER_DATA),
+        ("", NO, ""),
     )
     assert claims.tallies(table) == {
-        "its claims": "1 is contradicted, 2 do not carry over",
-        "on its own published numbers": "",
-        "settings not given": "3 (3 fail here)",
-        "our further claims": "4 fail",
+        "statements": 6,
+        "seen in the paper's setting": 1,
+        "seen on other data": 1,
+        "seen under our guess": 1,
+        "not seen in the paper's setting": 1,
+        "not seen elsewhere": 1,
+        "open": 1,
     }
+    assert claims.counted(table.iloc[:3]) == "2 statements: 1 seen in the paper's setting, 1 seen on other data"
+    other = table.assign(paper="b")  # of another paper, whose statements may have the same words
+    assert claims.tallies(pd.concat([table, other]))["statements"] == 12
 
 
 def test_a_claim_on_two_sweeps_has_the_runs_of_both():
-    claim = Claim("text", "where", "ppsgd_digits", stops, "how", also=("ppsgd_synthetic",))
+    claim = Claim("stated", "where", "text", ("ppsgd_digits", "ppsgd_synthetic"), stops, stops)
     assert claims.runs_for(claim, {"ppsgd_digits": DIGITS}) is None
     both = claims.runs_for(claim, {"ppsgd_digits": DIGITS, "ppsgd_synthetic": SHORT})
     assert set(both["sweep"]) == {"ppsgd_digits", "ppsgd_synthetic"}
     assert len(both) == len(DIGITS) + len(SHORT)
-    assert claims.judge(claim, None).evidence == "no results of ppsgd_digits or ppsgd_synthetic"
+    assert claims.judge(claim, None).why == "not run: no results of ppsgd_digits or ppsgd_synthetic"
 
 
 def test_the_text_fits_a_terminal_and_says_everything(tmp_path, capsys):
@@ -117,15 +114,15 @@ def test_the_text_fits_a_terminal_and_says_everything(tmp_path, capsys):
     for claim in ALL_CLAIMS:
         assert f"**: {claim.text}{f' ({claim.where})' * bool(claim.where)} - " in flat
         assert not claim.statement or f"- the paper states: {claim.statement} - " in flat
-        assert claim.ours or f"- settings: {claim.settings} - " in flat
-    for outcome, count in table["verdict"].value_counts().items():
-        assert text.count(f"**{outcome}") == count
-    tally = flat[flat.index("Scale laptop.") :].replace("Its claims", "its claims")
-    for name, words in claims.tallies(table).items():
-        assert not words or f"{name}: {words}" in tally
+        assert not claim.settings.words or f": {claim.settings.words} - " in flat
+    for seen, count in table["seen"].value_counts().items():
+        assert text.count(f"**{seen}") == count
+    assert f"Scale laptop. {claims.counted(table)}." in flat
     assert (tmp_path / "new" / "claims_ppsgd.md").read_text() == text
-    written = pd.read_csv(tmp_path / "new" / "claims_ppsgd.csv", keep_default_na=False, dtype={"repetitions": str})
-    pd.testing.assert_frame_equal(written, table)
+    written = pd.read_csv(tmp_path / "new" / "claims_ppsgd.csv", keep_default_na=False, dtype=str)
+    pd.testing.assert_frame_equal(written, table, check_dtype=False)
+    behind = pd.read_csv(tmp_path / "new" / "claims_ppsgd_comparisons.csv", keep_default_na=False, dtype=str)
+    assert list(behind["row"].unique()) == [str(row) for row in table.index[table["estimate"] != ""]]
 
 
 def test_the_brief_text_has_the_same_verdicts_and_the_same_files(tmp_path, capsys):
@@ -146,7 +143,6 @@ def test_that_nothing_was_run_for_one_reason_is_said_once(tmp_path, capsys):
     claims.check("ppsgd", found, tmp_path)
     table = found.verdicts
     text = " ".join(capsys.readouterr().out.split())
-    assert text.count(NOT_RUN) == 1
     assert f"all {len(table)} claims of ppsgd: scale smoke only shows" in text
     assert list(table["claim"]) == [claim.text for claim in ALL_CLAIMS]
 
@@ -155,25 +151,22 @@ def test_the_facts_are_those_of_the_runs_that_a_claim_is_about(monkeypatch):
     def check(runs):
         raise NotTestable("too little")
 
-    claim = Claim("text", "where", "ppsgd_digits", check, "how")
+    claim = Claim("stated", "where", "text", "ppsgd_digits", check, check)
     named = claim._replace(about=lambda runs: runs[runs["source"] == "the first"])
     keep(monkeypatch, [], [PAPERS["ppsgd"]._replace(claims=[claim, named])])
     first = DIGITS[DIGITS["noise_multiplier"] == 0].assign(source="the first")
     rows = first[(first["personalization"] == 0) | (first["seed"] < 2)]
-    found = claims.judged("ppsgd", {"ppsgd_digits": pd.concat([rows, DIGITS[DIGITS["noise_multiplier"] > 0]])})
+    found, _ = claims.judged("ppsgd", {"ppsgd_digits": pd.concat([rows, DIGITS[DIGITS["noise_multiplier"] > 0]])})
     assert list(found["source"]) == ["MNIST by writer, made up, the first", "the first"]
-    assert list(found["repetitions"]) == ["2 to 3", "2 to 3"]
-    assert set(found["evidence"]) == {"too little"}
-    found = claims.judged("ppsgd", {"ppsgd_digits": DIGITS})
-    assert found[["source", "scale", "repetitions"]].to_numpy().tolist() == [
-        ["MNIST by writer, made up", "laptop", "3"],
-        ["", "laptop", "0"],
-    ]
-    assert list(found["evidence"]) == ["too little", "too little"]
-    assert set(found["verdict"]) == {NOT_RUN}
-    found = claims.judged("ppsgd", {})
-    assert set(found["evidence"]) == {"no results of ppsgd_digits"}
-    assert found[["source", "scale", "repetitions"]].drop_duplicates().to_numpy().tolist() == [["", "", "0"]]
+    assert list(found["runs"]) == ["2 to 3", "2 to 3"]
+    assert set(found["why"]) == {"not run: too little"}
+    found, _ = claims.judged("ppsgd", {"ppsgd_digits": DIGITS})
+    facts = ["source", "scale", "runs"]
+    assert found[facts].to_numpy().tolist() == [["MNIST by writer, made up", "laptop", "3"], ["", "laptop", "0"]]
+    assert set(found["seen"]) == {OPEN}
+    found, _ = claims.judged("ppsgd", {})
+    assert set(found["why"]) == {"not run: no results of ppsgd_digits"}
+    assert found[facts].drop_duplicates().to_numpy().tolist() == [["", "", "0"]]
 
 
 def stops(runs):
@@ -181,28 +174,27 @@ def stops(runs):
 
 
 def test_a_check_that_stops_is_an_error_and_no_verdict():
-    judged = claims.judge(Claim("text", "where", "sweep", stops, "how"), DIGITS)
-    assert judged == (ERROR, "the check failed: KeyError: 'a\\nb'", None)
+    broken = Claim("stated", "where", "text", "sweep", stops, stops)
+    assert claims.judge(broken, DIGITS) == (ERROR, None, "the check failed: KeyError: 'a\\nb'")
 
     def cannot(runs):
         raise NotTestable("too little")
 
-    assert claims.judge(Claim("text", "where", "sweep", cannot, "how"), DIGITS) == (NOT_RUN, "too little", None)
+    assert claims.judge(broken._replace(measure=cannot), DIGITS) == (OPEN, None, "not run: too little")
 
 
 def test_a_check_that_stops_is_named_the_others_are_written_and_the_status_is_1(command, tmp_path, monkeypatch):
     write(DIGITS, tmp_path, "laptop")
-    good = next(claim for claim in ALL_CLAIMS if claim.text.startswith("Digits without noise: global"))
-    broken = Claim("a broken claim", "section 7", "ppsgd_digits", stops, "how")
+    good = next(claim for claim in ALL_CLAIMS if claim.text.startswith("Digits: without noise global"))
+    broken = Claim("stated", "section 7", "a broken claim", "ppsgd_digits", stops, stops, stand_in("a for b"))
     keep(monkeypatch, [], [PAPERS["ppsgd"]._replace(figures={}, claims=[broken, good])])
     status, out, err = command("claims", "--results", tmp_path)
     named = "error: ppsgd, 'a broken claim' (section 7): the check failed: KeyError: 'a\\nb'"
     assert (status, err) == (1, [named])
     assert "- **error**: a broken claim (section 7)" in out
-    written = pd.read_csv(tmp_path / "sweeps" / "figures" / "claims_ppsgd.csv")
-    assert list(written["verdict"]) == [ERROR, CARRIES_OVER]
-    (row,) = claims.summary(written).to_dict("records")
-    assert (row["paper"], row["its claims"]) == ("ppsgd", "1 carries over, 1 has a check that failed")
+    written = pd.read_csv(tmp_path / "sweeps" / "figures" / "claims_ppsgd.csv", keep_default_na=False, dtype=str)
+    assert list(written["seen"]) == [ERROR, YES]
+    assert claims.counted(written) == "2 statements: 1 seen on other data, 1 error"
     status, out, err = command("report", "--results", tmp_path)
     assert (status, err[-1]) == (1, named)
     page = (tmp_path / "report" / "index.html").read_text()

@@ -23,8 +23,7 @@ from figures.shared.runs import no_results, runs_of
 
 SOME = ["ppsgd_fig1a", "ppsgd_fig1c", "ppsgd_fig2_digits"]
 ALL = sorted(FIGURES)
-OURS = sum(claim.ours for claim in CLAIMS)
-THEIRS = len(CLAIMS) - OURS
+THEIRS = len({claim.statement for claim in CLAIMS} - {""})
 DIGIT_FIGURES = ["ppsgd_fig1c", "ppsgd_fig2_digits"]
 
 
@@ -150,9 +149,11 @@ def test_claims_of_all_papers_or_one(figures, results, tmp_path):
     assert (status, err) == (0, [])
     assert figures("claims", "ppsgd", "--out", tmp_path / "new") == (0, out, [])
     assert sum(line.startswith("- **") for line in out) == len(CLAIMS)
-    assert out[-1] == f"Scale smoke. Its claims: {THEIRS} were not run; our further claims: {OURS} were not run."
+    assert out[-1] == f"Scale smoke. {THEIRS} statements: {THEIRS} open."
     for folder in (results / "smoke" / "figures", tmp_path / "new"):
-        assert {path.name for path in folder.iterdir()} == {"claims_ppsgd.csv", "claims_ppsgd.md", "judged.json"}
+        assert {path.name for path in folder.iterdir()} == {
+            *("claims_ppsgd.csv", "claims_ppsgd_comparisons.csv", "claims_ppsgd.md", "judged.json")
+        }
 
 
 def test_claims_of_several_papers_are_in_one_table_as_well(figures, results, monkeypatch):
@@ -163,8 +164,8 @@ def test_claims_of_several_papers_are_in_one_table_as_well(figures, results, mon
     status, out, err = figures("claims")
     assert status == 0
     assert err == ["the claims of unrun are left out: " + str(no_results(results, None, ["never"]))]
-    assert out[-3] == f"ppsgd: its claims: {THEIRS} were not run; our further claims: {OURS} were not run"
-    assert out[-1] == "unrun: its claims: 1 was not run"
+    assert out[-3] == f"ppsgd: {THEIRS} statements: {THEIRS} open"
+    assert out[-1] == "unrun: 1 statements: 1 open"
     table = pd.read_csv(results / "smoke" / "figures" / "claims.csv")
     assert list(table["paper"].unique()) == ["ppsgd", "another", "unrun"]
     assert len(table) == len(CLAIMS) + 3

@@ -79,7 +79,7 @@ def private_runs() -> pd.DataFrame:
                 for y in ("objective", "test_accuracy"):
                     first, last = there.loc[(f"T/n = {updates}", y)]
                     values[y] = first + share * (last - first) + jitter(seed) - 0.001 * (calibration == "clipped")
-                values["objective"] -= 0.0001 * (allocation == "published") * share * (1 + 0.1 * seed)
+                values["objective"] -= 0.001 * (allocation == "published") * share * (1 + 0.1 * seed)
                 rows.append(
                     {
                         "algorithm": "private CD",

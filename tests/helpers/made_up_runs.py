@@ -10,8 +10,9 @@ from made_up_points import made_once, points_of
 from bench.store import of_scale, store
 from figures import claims
 from figures.shared.margins import LEVEL
-from figures.shared.verdicts import ERROR, FAILS, HOLDS, NOT_RUN, UNDECIDED, Claim, Verdict
+from figures.shared.verdicts import ERROR, NO, OPEN, YES, Claim, Verdict
 
+NOT_RUN = "not run"  # what `judge` calls a claim of which runs are missing
 SYNTHETIC_CURVES = (0.0, 0.3, 1.0, 3.0, math.inf)
 DIGIT_CURVES = (0.0, 0.1, 1.0, 10.0, 100.0, math.inf)
 STEPS = (0.1, 0.5)
@@ -167,19 +168,25 @@ def write(runs: pd.DataFrame, results, scale: str = "smoke"):
 
 
 def judge(claim: Claim, runs: pd.DataFrame | None) -> Verdict:
-    """The verdict, which must not come from a mistake in the check, and whose margin must say the same."""
+    """The verdict, NOT_RUN where runs are missing; it must not come from a mistake in the check, and be that of the
+    margin."""
     found = claims.judge(claim, runs)
-    assert found.outcome != ERROR, found
+    assert found.seen != ERROR, found
     if found.margin is None:
-        assert found.outcome == NOT_RUN, found
-        return found
-    sure = {HOLDS: found.margin.p_holds < LEVEL, FAILS: found.margin.p_fails < LEVEL}
-    assert found.outcome == next((outcome for outcome, certain in sure.items() if certain), UNDECIDED), found
+        assert found.seen == OPEN, found
+        assert found.why, found
+        return found._replace(seen=NOT_RUN)
+    sure = {YES: found.margin.p_holds < LEVEL, NO: found.margin.p_fails < LEVEL}
+    assert found.seen == next((word for word, certain in sure.items() if certain), OPEN), found
     assert not all(sure.values()), found
-    if found.outcome != UNDECIDED and found.margin.value != 0:
-        assert (found.margin.value > 0) == (found.outcome == HOLDS), found
-    assert (found.margin.to_decide != "") == (found.outcome == UNDECIDED), found
+    if found.seen != OPEN and found.margin.value != 0:
+        assert (found.margin.value > 0) == (found.seen == YES), found
     return found
+
+
+def undecidable(found: Verdict) -> bool:
+    """Whether it is open since there is one repetition."""
+    return found.seen == OPEN and found.margin is not None and math.isnan(found.margin.half)
 
 
 def claim_of(claims: Iterable[Claim], words: str) -> Claim:

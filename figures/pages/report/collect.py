@@ -30,26 +30,9 @@ from figures.shared.drawn import digest, recorded
 from figures.shared.figure import Figure
 from figures.shared.paper import Paper
 from figures.shared.runs import UNREAD, command, first_with, folders_of, nothing_in, read, together
-from figures.shared.verdicts import (
-    CARRIES_OVER,
-    CONTRADICTED,
-    DOES_NOT_CARRY_OVER,
-    ERROR,
-    FAILS,
-    HOLDS,
-    NO_SETTINGS,
-    NOT_RUN,
-    OURS,
-    UNDECIDED,
-)
+from figures.shared.verdicts import ERROR, NO, OPEN, OURS, YES
 
-LOOKS = {  # verdict -> the class of its cell
-    **dict.fromkeys((HOLDS, CARRIES_OVER), "verdict holds"),
-    **dict.fromkeys((CONTRADICTED, DOES_NOT_CARRY_OVER, FAILS), "verdict fails"),
-    **dict.fromkeys((UNDECIDED, NO_SETTINGS), "verdict open"),
-    NOT_RUN: "verdict missing",
-    ERROR: "verdict error",
-}
+LOOKS = {YES: "verdict holds", NO: "verdict fails", OPEN: "verdict open", ERROR: "verdict error"}  # classes of cells
 SIDE_BY_SIDE = [  # columns of a table with published numbers that are shown line by line
     *("dataset", "target_epsilon", "num_epochs", "num_clients", "algorithm", "series", "variant"),
     *("test_accuracy", "test_rmse", "low", "high", "published", "difference", "repetitions"),
@@ -131,15 +114,15 @@ class Section:
     @property
     def bar(self) -> dict[str, int]:
         """The number of the paper's own claims that were decided, or are open, by the class of their verdict."""
-        looks = self.verdicts.loc[self.verdicts["whose"] != OURS, "verdict"].map(LOOKS).str.removeprefix("verdict ")
+        looks = self.verdicts.loc[self.verdicts["whose"] != OURS, "seen"].map(LOOKS).str.removeprefix("verdict ")
         numbers = looks.value_counts()
         return {look: int(numbers[look]) for look in ("holds", "fails", "open") if look in numbers}
 
     @property
     def agreement(self) -> str:
         """How many verdicts of the runs of here are those that are shown first, in words."""
-        both = self.verdicts[~self.verdicts["here"].isin(["", NOT_RUN, ERROR])]
-        same = int((both["here"] == both["verdict"]).sum())
+        both = self.verdicts[self.verdicts["here"].isin([YES, NO])]
+        same = int((both["here"] == both["seen"]).sum())
         return f"{same} of {len(both)} as committed" if len(both) else "none decided"
 
 
@@ -190,7 +173,7 @@ class Report:
     @property
     def decided(self) -> bool:
         """Whether any claim was decided by the runs that are shown first."""
-        return bool((self.claims["verdict"] != NOT_RUN).any())
+        return bool(self.claims["seen"].isin([YES, NO]).any())
 
     @property
     def claims(self) -> pd.DataFrame:
@@ -200,12 +183,12 @@ class Report:
     @property
     def outcomes(self) -> dict[str, str]:
         """The verdicts that there are, as choices of a list."""
-        return {outcome: outcome for outcome in LOOKS if (self.claims["verdict"] == outcome).any()}
+        return {outcome: outcome for outcome in LOOKS if (self.claims["seen"] == outcome).any()}
 
     @property
     def decided_here(self) -> bool:
         """Whether the runs of here decide any claim."""
-        return bool((~self.claims["here"].isin(["", NOT_RUN])).any())
+        return bool(self.claims["here"].isin([YES, NO]).any())
 
     @property
     def failures(self) -> list[str]:
@@ -291,7 +274,7 @@ def _section(name: str, main: Place, here: Place | None) -> Section:
     sweeps = paper.sweeps
     verdicts, deviations = _verdicts(name, main)
     beside = _verdicts(name, here)[0] if here and any(_decides(here.folder(sweep)) for sweep in sweeps) else None
-    marked = verdicts.assign(here="" if beside is None else list(beside["verdict"]))
+    marked = verdicts.assign(here="" if beside is None else list(beside["seen"]))
     exhibits = [_exhibit(*item, main, here) for item in paper.figures.items()]
     of_here = here.facts(*sweeps) if here else None
     return Section(paper, exhibits, marked, deviations, main.facts(*sweeps), of_here)

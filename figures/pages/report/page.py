@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 
 from bench.cli.options import version
-from figures.claims import count, tallies
+from figures.claims import counted, in_print, margin_said, to_decide
 from figures.pages.html import render
 from figures.pages.report.collect import LOOKS, Report
 from figures.pages.report.facts import Facts, duration
 from figures.shared.verdicts import OURS
 
 LONGEST = 100  # rows of a table on the page; longer ones are files
-COMMON = {"LOOKS": LOOKS, "OURS": OURS}
+COMMON = {"LOOKS": LOOKS, "OURS": OURS, "in_print": in_print, "margin_said": margin_said, "to_decide": to_decide}
 
 
 def page(report: Report, folder: str) -> str:
@@ -24,8 +24,7 @@ def page(report: Report, folder: str) -> str:
     protected = f"{', '.join(units[:-1])}, or {units[-1]}" if units[1:] else units[0]
     about = {"version": version(), "protected": protected, "LONGEST": LONGEST}
     about["cited"] = {section.name: section.paper.cited for section in report.papers}
-    about["theirs"] = report.claims[report.claims["whose"] != OURS]
-    functions = {"origin": _origin, "count": count, "tallies": tallies, "duration": duration}
+    functions = {"origin": _origin, "counted": counted, "duration": duration}
     return render("report.html", report=report, folder=folder, **about, **functions, **COMMON)
 
 

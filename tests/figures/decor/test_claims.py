@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_runs import judge
 
-from figures.claims import judge
 from figures.decor import PAPER
 from figures.decor.noise import CENTRAL, FIGURE, GRAPHS, LOCAL, ONE, OUTSIDERS
 
@@ -38,7 +38,7 @@ def made(value=loss, trials=4) -> pd.DataFrame:
 
 
 def outcomes(runs) -> list[str]:
-    return [judge(claim, runs).outcome for claim in PAPER.claims]
+    return [judge(claim, runs).seen for claim in PAPER.claims]
 
 
 def changed(algorithm: str, factor: float, place: int, task: str = ""):
@@ -53,7 +53,7 @@ def changed(algorithm: str, factor: float, place: int, task: str = ""):
 
 
 def test_they_hold_where_they_should():
-    assert outcomes(made()) == ["holds"] * 6
+    assert outcomes(made()) == ["yes"] * 6
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_they_hold_where_they_should():
 )
 def test_they_fail_where_noise_does_what_they_deny(value, failing):
     found = outcomes(made(value))
-    assert {number for number, outcome in enumerate(found) if outcome == "fails"} == failing
-    assert set(found) <= {"holds", "fails"}
+    assert {number for number, outcome in enumerate(found) if outcome == "no"} == failing
+    assert set(found) <= {"yes", "no"}
 
 
 def test_chance_leaves_them_undecided():
@@ -79,7 +79,7 @@ def test_chance_leaves_them_undecided():
         factor = 100.0 if trial == 1 and algorithm in (ONE, OUTSIDERS) else 1.0
         return factor * own, factor * mean
 
-    assert outcomes(made(noisy)) == ["undecided"] * 6
+    assert outcomes(made(noisy)) == ["open"] * 6
 
 
 def test_what_is_not_there_is_not_run():
@@ -87,7 +87,7 @@ def test_what_is_not_there_is_not_run():
     assert outcomes(runs.iloc[:0]) == ["not run"] * 6
     assert outcomes(runs[runs["algorithm"] == LOCAL]) == ["not run"] * 6
     without_ring = outcomes(runs[runs["task"] != "gossip_ring"])
-    assert without_ring == ["not run"] * 3 + ["holds"] + ["not run"] * 2
+    assert without_ring == ["not run"] * 3 + ["yes"] + ["not run"] * 2
 
 
 def test_the_figure_has_a_panel_for_each_graph_and_metric_with_the_best_step_and_ratio():

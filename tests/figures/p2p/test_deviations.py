@@ -11,7 +11,7 @@ from figures import claims
 from figures.p2p import common, deviations
 from figures.p2p.claims import CLAIMS
 from figures.p2p.published import published
-from figures.shared.verdicts import HOLDS
+from figures.shared.verdicts import YES
 
 RUNS = {name: make() for name, make in MAKE.items()}
 NAN, INF = np.nan, np.inf
@@ -121,7 +121,7 @@ def test_a_partial_sweep_keeps_no_verdict_back(tmp_path, capsys):
     claims.check("p2p", found, tmp_path)
     table = found.verdicts
     assert len(table) == len(CLAIMS)
-    assert table["outcome"].value_counts()[HOLDS] == len(CLAIMS) - len(MOVIELENS)
+    assert table["outcome"].value_counts()[YES] == len(CLAIMS) - len(MOVIELENS)
     text = " ".join(capsys.readouterr().out.split())
     assert text.count("is left out") == 1
     assert "- p2p_table1 is left out: no run of p2p_movielens with algorithm = CD" in text
@@ -141,7 +141,7 @@ def test_the_text_fits_a_terminal_and_has_claims_and_deviations(tmp_path, capsys
     flat = " ".join(text.split())
     for claim in CLAIMS:
         assert f": {claim.text}{f' ({claim.where})' * bool(claim.where)}" in flat
-    assert set(table["outcome"]) == {HOLDS}
+    assert set(table["outcome"]) == {YES}
     apart = pd.read_csv(tmp_path / "new" / "claims_p2p_deviations.csv")
     assert flat.count("- p2p_fig") + flat.count("- p2p_table1") == len(apart)
     assert "p2p_fig2c, epsilon 1.05, test_accuracy: " in flat

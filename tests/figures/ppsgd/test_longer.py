@@ -1,18 +1,12 @@
-"""Figure 1a continued for 4,000 rounds: its numbers, its picture and its claim, on made-up runs."""
-
-import math
+"""Figure 1a continued for 4,000 rounds: its numbers and its picture, on made-up runs."""
 
 import numpy as np
 import pytest
-from made_up_runs import FLOORS, at, changed, judge, synthetic_runs
+from made_up_runs import FLOORS, at, synthetic_runs
 
 from bench.papers import SWEEPS
 from figures.ppsgd import fig1a
-from figures.ppsgd.claims import CLAIMS
 from figures.ppsgd.longer import FIGURE
-from figures.shared.verdicts import FAILS, HOLDS, NOT_RUN
-
-(LATER,) = (claim for claim in CLAIMS if claim.sweep == "ppsgd_longer")
 
 
 def runs_until(last: int):
@@ -21,18 +15,6 @@ def runs_until(last: int):
 
 
 RUNS = runs_until(4000)
-
-
-def test_the_claim_holds_where_a_personalised_model_ends_below_global_learning():
-    assert judge(LATER, RUNS).outcome == HOLDS
-    behind = changed(RUNS, lambda r: r.personalization < math.inf, excess_risk=lambda r: r.excess_risk + 3e-7)
-    assert judge(LATER, behind).outcome == FAILS
-
-
-def test_the_claim_needs_4_000_rounds():
-    found = judge(LATER, runs_until(1000))
-    assert found.outcome == NOT_RUN
-    assert "the runs end after 1000 rounds, 4000 are needed" in found.evidence
 
 
 def test_the_numbers_are_those_of_figure_1a_without_noise():

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_runs import judge
+from made_up_runs import NOT_RUN, judge
 from reading import words
 
 from bench.algorithms.parts.participation import participation
@@ -15,7 +15,7 @@ from bench.papers import SWEEPS
 from bench.sweeps.spec import arguments
 from figures.ppsgd.claims import CLAIMS
 from figures.ppsgd.sampled_theory import FIGURE
-from figures.shared.verdicts import FAILS, HOLDS, NOT_RUN, UNDECIDED
+from figures.shared.verdicts import NO, OPEN, YES
 
 INF = math.inf
 WEIGHTED, AVERAGED, SUMS = (claim for claim in CLAIMS if claim.sweep == "ppsgd_sampled_theory")
@@ -124,15 +124,15 @@ def runs(weighted: float = 0.1, averaged: float = 0.2, clipped: float = 0.0, bou
 
 
 def test_each_theorem_is_held_against_the_risk_that_it_bounds():
-    assert judge(WEIGHTED, runs()).outcome == judge(AVERAGED, runs()).outcome == HOLDS
-    assert (judge(WEIGHTED, runs(weighted=2.0)).outcome, judge(AVERAGED, runs(weighted=2.0)).outcome) == (FAILS, HOLDS)
-    assert (judge(WEIGHTED, runs(averaged=2.0)).outcome, judge(AVERAGED, runs(averaged=2.0)).outcome) == (HOLDS, FAILS)
+    assert judge(WEIGHTED, runs()).seen == judge(AVERAGED, runs()).seen == YES
+    assert (judge(WEIGHTED, runs(weighted=2.0)).seen, judge(AVERAGED, runs(weighted=2.0)).seen) == (NO, YES)
+    assert (judge(WEIGHTED, runs(averaged=2.0)).seen, judge(AVERAGED, runs(averaged=2.0)).seen) == (YES, NO)
 
 
 def test_clipped_runs_and_missing_ones_decide_nothing():
-    assert judge(WEIGHTED, runs(clipped=0.1)).outcome == NOT_RUN
+    assert judge(WEIGHTED, runs(clipped=0.1)).seen == NOT_RUN
     second = runs()
-    assert judge(AVERAGED, second[second["algorithm"].str.startswith("Algorithm 2")]).outcome == NOT_RUN
+    assert judge(AVERAGED, second[second["algorithm"].str.startswith("Algorithm 2")]).seen == NOT_RUN
 
 
 def test_sums_pay_more_where_a_budget_raises_their_risk_by_more():
@@ -145,14 +145,14 @@ def test_sums_pay_more_where_a_budget_raises_their_risk_by_more():
             excess_risk=made["excess_risk"] + private * ~second * 0.1,
         )
 
-    assert judge(SUMS, noisy(0.3)).outcome == HOLDS
-    assert judge(SUMS, noisy(0.05)).outcome == FAILS
+    assert judge(SUMS, noisy(0.3)).seen == YES
+    assert judge(SUMS, noisy(0.05)).seen == NO
     sums = noisy(0.3)
-    assert judge(SUMS, sums[sums["algorithm"].str.startswith("Algorithm 2")]).outcome == NOT_RUN
+    assert judge(SUMS, sums[sums["algorithm"].str.startswith("Algorithm 2")]).seen == NOT_RUN
     scattered = sums.assign(
         weighted_risk=sums["weighted_risk"] + (sums["seed"] == 1) * np.isfinite(sums["target_epsilon"])
     )
-    assert judge(SUMS, scattered).outcome == UNDECIDED
+    assert judge(SUMS, scattered).seen == OPEN
 
 
 def test_the_picture_shows_risk_and_bound_of_both():

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_runs import judge
 
-from figures.claims import judge
 from figures.scaffold import PAPER
 from figures.scaffold.steps import FEDAVG, FIGURE, SCAFFOLD
 
@@ -34,11 +34,11 @@ def made(value=loss, trials=3) -> pd.DataFrame:
 
 
 def outcomes(runs) -> list[str]:
-    return [judge(claim, runs).outcome for claim in PAPER.claims]
+    return [judge(claim, runs).seen for claim in PAPER.claims]
 
 
 def test_they_hold_where_they_should():
-    assert outcomes(made()) == ["holds"] * 4
+    assert outcomes(made()) == ["yes"] * 4
 
 
 @pytest.mark.parametrize(("noisy", "failing"), [(True, (0, 2)), (False, (1, 3))])
@@ -48,15 +48,15 @@ def test_they_fail_where_control_variates_do_harm(noisy, failing):
         return loss(algorithm, task, noise, steps, rate, trial) + harm
 
     found = outcomes(made(worse))
-    assert [found[number] for number in failing] == ["fails"] * 2
-    assert found.count("holds") == 2
+    assert [found[number] for number in failing] == ["no"] * 2
+    assert found.count("yes") == 2
 
 
 def test_chance_leaves_them_undecided():
     def noisy(algorithm, task, noise, steps, rate, trial):
         return loss(algorithm, task, noise, steps, rate, trial) + 0.5 * (trial == 1) * (algorithm == SCAFFOLD) * steps
 
-    assert outcomes(made(noisy)) == ["undecided"] * 4
+    assert outcomes(made(noisy)) == ["open"] * 4
 
 
 def test_what_is_not_there_is_not_run():

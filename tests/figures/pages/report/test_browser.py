@@ -29,7 +29,7 @@ TRIES = """
     select.dispatchEvent(new Event("change"));
     return [shown().length, document.getElementById("claims-left").textContent];
   };
-  found.filters = [choose("paper", ""), choose("paper", "ppsgd"), choose("verdict", "holds")];
+  found.filters = [choose("paper", ""), choose("paper", "ppsgd"), choose("verdict", "yes")];
   found.left = [...new Set(shown().map((row) => row.dataset.paper + " " + row.dataset.verdict))];
   document.querySelector("article .zoom").click();
   const dialog = document.querySelector("dialog");
@@ -76,7 +76,7 @@ def test_claims_are_filtered_by_paper_and_verdict(found):
     (whole, said), (own, _), (holding, _) = found["filters"]
     assert said == f"{whole} of {whole} claims"
     assert 0 < holding < own < whole
-    assert found["left"] == ["ppsgd holds"]
+    assert found["left"] == ["ppsgd yes"]
 
 
 def test_light_and_dark(path, found):

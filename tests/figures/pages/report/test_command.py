@@ -164,7 +164,7 @@ def test_what_is_committed_comes_first_and_what_was_run_here_beside_it(tmp_path,
     committed = write(repository, "laptop", tmp_path / "a.html", repository)
     smoke = write(repository, "smoke", tmp_path / "b.html", repository)
     texts = [page.read_text() for page, _, _ in (committed, smoke)]
-    assert list(committed[2].claims["verdict"]) == list(smoke[2].claims["verdict"])
+    assert list(committed[2].claims["seen"]) == list(smoke[2].claims["seen"])
     assert set(smoke[2].claims["here"]) == {""}
     assert [page.count('<section id="here">') for page in texts] == [0, 1]
     assert [page.count("decides no claim") for page in texts] == [0, 1]
@@ -175,8 +175,8 @@ def test_what_is_committed_comes_first_and_what_was_run_here_beside_it(tmp_path,
     write_runs(digit_runs(rounds=(0, 1000), repetitions=2).assign(num_epochs=1), mine, "laptop")
     page, _, shown = write(mine, None, tmp_path / "c.html", repository)
     verdicts = shown.claims
-    assert list(verdicts["verdict"]) == list(committed[2].claims["verdict"])
-    assert {"holds", "undecided"} & set(verdicts["here"])
+    assert list(verdicts["seen"]) == list(committed[2].claims["seen"])
+    assert {"yes", "no"} & set(verdicts["here"])
     assert "as committed" in page.read_text()
     assert "run here" in page.read_text()
 
@@ -199,8 +199,8 @@ def test_verdicts_are_taken_as_written_only_where_they_are_of_these_runs(tmp_pat
     places = {"ppsgd_digits": tmp_path / "sweeps"}
     record(folder, "ppsgd", judged_from("ppsgd", places), JUDGED)
     assert not judged_anew()
-    assert list(recall("ppsgd", places, folder)[0]["verdict"]) == list(found.verdicts["verdict"])
-    keep(monkeypatch, [name], [paper._replace(claims=[claims[0]._replace(how="otherwise"), claims[1]])])
+    assert list(recall("ppsgd", places, folder)[0]["seen"]) == list(found.verdicts["seen"])
+    keep(monkeypatch, [name], [paper._replace(claims=[claims[0]._replace(where="otherwise"), claims[1]])])
     assert judged_anew()
     keep(monkeypatch, [name], [paper])
     (part,) = (tmp_path / "sweeps" / "ppsgd_digits").glob("part*")

@@ -1,0 +1,383 @@
+"""What the claims of Bellet et al. 2018 compare, from the runs and from the numbers that the paper published.
+
+A repetition is a problem instance with its own randomness, which all methods and settings share. The paper gives no
+spread of its points, so a deviation from a published point is judged by the spread here alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bench.analysis import select
+from figures.p2p import agents, common, fig1, fig3, fig4, perturbed, private, table1, vectors
+from figures.p2p.common import CLIPPED, EXACT, GAUSSIAN, LOCAL, NON_PRIVATE, PUBLISHED, SOLVERS
+from figures.p2p.published import published
+from figures.shared.checks import Cells, cells_of
+from figures.shared.derived import derived
+from figures.shared.margins import Margin, computed, every, paired, some
+from figures.shared.verdicts import NotTestable, require
+
+UNITS = {"objective": "of the objective", "test_accuracy": "of accuracy", "test_rmse": "of RMSE"}
+BETTER = {"objective": -1.0, "test_accuracy": 1.0, "test_rmse": -1.0}  # sign with which more is better
+PRIVATE = ["epsilon 1.05", "epsilon 0.55", "epsilon 0.15"]
+P, M, T_N, R, Y = "num_features", "num_examples", "max_updates", "input_range", "test_accuracy"
+PLACES = {P: "p =", M: "m =", T_N: "T/n =", "x": ""}
+STARTS = {"cold": "constant", "warm": "propagation"}
+LEGEND = {"cold": "p2p_fig2a", "warm": "p2p_fig2b"}
+NEAR = 0.03  # of accuracy: as published
+
+
+def _cells(rows: pd.DataFrame, series: str, places: Sequence[str], y: str, scale: float | None = None) -> Cells:
+    """Return the cells of rows, signed so that more is better."""
+    names = [PLACES.get(name, "") for name in places]
+    scale = BETTER[y] if scale is None else scale
+    return cells_of(rows, series, places, y, UNITS[y], scale=scale, names=names, called=PLACES.get(series, ""))
+
+
+def _off(
+    rows: pd.DataFrame,
+    series: str,
+    places: Sequence[str],
+    y: str,
+    theirs: pd.Series | Mapping[Any, float],
+    share: bool = False,
+) -> Cells:
+    """Return how far rows are from published numbers, which have the series and the first place as their key; as shares
+    of these numbers, if so asked."""
+    keys = zip(rows[series], rows[places[0]] if places else [np.nan] * len(rows), strict=True)
+    there = np.array([theirs[key if places else key[0]] for key in keys])
+    rows = rows.assign(**{y: (rows[y].astype(float) - there) / (there if share else 1.0)})
+    cells = _cells(rows, series, places, y, 1.0)
+    return Cells(cells.values, "of the published" if share else cells.unit, cells.edges, cells.names)
+
+
+def of_figure(figure: str, y: str = Y, above: float = -np.inf) -> Cells:
+    """The published points of a figure or table, from a number of features on."""
+    points = published(figure)
+    points = points[(points["y_name"] == y) & ~(points["x"] < above)]
+    places = ["x"] if points["x"].notna().any() else []
+    return _cells(points.rename(columns={"y": y}), "series", places, y)
+
+
+# ---- Figure 1 ----
+
+
+def ends_of_descent(runs: pd.DataFrame) -> list[Cells]:
+    """Objective and accuracy of CD, and of ADMM at the penalty with the lowest objective, at the last point of the
+    panels that both have, from both starts."""
+    best, ends = fig1.chosen(runs), {y: [] for y in fig1.METRICS}
+    for variant in fig1.STARTS.values():
+        own = best[best["variant"] == variant]
+        if missing := [name for name in fig1.SERIES if name not in set(own["series"])]:
+            raise NotTestable(f"no run of {missing[0]} from {variant}")
+        for x in fig1.AXES:
+            for y in fig1.METRICS:
+                rows = own if x == "iterations" else vectors.by_vectors(own, [y])
+                cd, admm = (set(rows.loc[rows["series"] == name, x]) - {0} for name in fig1.SERIES)
+                if not cd & admm:
+                    raise NotTestable("CD and ADMM were not evaluated at the same points")
+                ends[y].append(rows[rows[x] == max(cd & admm)].assign(start=f"from {variant}", axis=x))
+    return [_cells(pd.concat(rows), "series", ["start", "axis"], y) for y, rows in ends.items()]
+
+
+def published_ends_of_descent() -> list[Cells]:
+    """The same of the published curves."""
+    points = published("p2p_fig1").sort_values("x", kind="stable")
+    ends = points.groupby(["series", "x_name", "y_name"]).tail(1)
+    return [_cells(ends[ends["y_name"] == y].rename(columns={"y": y}), "series", ["x_name"], y) for y in fig1.METRICS]
+
+
+def ends_against_published(runs: pd.DataFrame) -> list[Cells]:
+    """How far objective and accuracy of CD from the short descent, where the published curves start, end from them."""
+    rows = fig1.candidates(runs)
+    rows, found = rows[(rows["series"] == "CD") & (rows["variant"] == common.DESCENT)], []
+    points = published("p2p_fig1")
+    points = points[(points["series"] == "CD") & (points["x_name"] == "iterations")].sort_values("x")
+    last = round(points["x"].max(), -1)
+    require(rows["iterations"], [last], "iterations")
+    for y in fig1.METRICS:
+        there = {"CD": points.loc[points["y_name"] == y, "y"].iloc[-1]}
+        found.append(_off(rows[rows["iterations"] == last], "series", [], y, there))
+    return found
+
+
+# ---- Figures 2a and 2b: the paper's calibration and an equal split of the budget; nothing is tuned ----
+
+
+def _ends(runs: pd.DataFrame, epsilon: float = private.EPSILON, starts: Sequence[str] = tuple(STARTS)) -> pd.DataFrame:
+    """Return the last rows from each start ("begin"), one per T/n and repetition.
+
+    Raises:
+        NotTestable: where a T/n that is published is missing.
+    """
+    frames = []
+    for start in starts:
+        rows = common.part(runs, algorithm="private CD", start=STARTS[start])
+        rows = common.final(rows[private.as_published(rows, epsilon)])
+        require(rows[T_N], private.updates_published(), "T/n", f", {start} start, epsilon {epsilon:g}")
+        frames.append(rows[rows[T_N].isin(private.updates_published())].assign(begin=start))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _published_ends(y: str, first: bool = False) -> pd.DataFrame:
+    """Return the last published points by start ("begin") and T/n; as T/n = 0 also the first, which are no update."""
+    frames = []
+    for start, figure in LEGEND.items():
+        points = published(figure)
+        points = points[points["y_name"] == y].sort_values("x", kind="stable").rename(columns={"y": y})
+        points = points.assign(begin=start, **{T_N: points["series"].str.removeprefix("T/n = ").astype(float)})
+        frames.append(points.groupby("series").tail(1))
+        if first:
+            frames.append(points.groupby("series").head(1).nlargest(1, y).assign(**{T_N: 0.0}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def by_start(runs: pd.DataFrame, y: str) -> Cells:
+    """Where runs end: the start as the series, by T/n."""
+    return _cells(_ends(runs), "begin", [T_N], y)
+
+
+def published_by_start(y: str) -> Cells:
+    """The same of the published curves."""
+    return _cells(_published_ends(y), "begin", [T_N], y)
+
+
+def by_updates(runs: pd.DataFrame, none: bool) -> Cells:
+    """The objective at the end: T/n as the series, by start. none: where no update leaves it, as T/n = 0; else more is
+    called better."""
+    rows = _ends(runs)
+    if none:
+        for start, name in STARTS.items():
+            first = common.part(runs, algorithm="private CD", start=name)
+            first = first[private.as_published(first) & (first["rounds"] == 0)].drop_duplicates(select.REPETITION)
+            rows = pd.concat([rows, first.assign(begin=start, **{T_N: 0.0})], ignore_index=True)
+    return _cells(rows, T_N, ["begin"], "objective", -1.0 if none else 1.0)
+
+
+def published_by_updates(none: bool) -> Cells:
+    """The same of the published curves."""
+    return _cells(_published_ends("objective", none), T_N, ["begin"], "objective", -1.0 if none else 1.0)
+
+
+def off_the_ends(runs: pd.DataFrame, start: str, y: str, epsilon: float = private.EPSILON) -> Cells:
+    """How far runs end from the published curves, by T/n; the objective as a share."""
+    points = _published_ends(y)
+    there = points[points["begin"] == start].set_index(["begin", T_N])[y]
+    return _off(_ends(runs, epsilon, [start]), "begin", [T_N], y, there, share=y == "objective")
+
+
+def by_split(runs: pd.DataFrame) -> Cells:
+    """The objective at the end from the warm start: the split of the budget as the series, by T/n at which Theorem 1
+    composes both by the plain sum; as a share of the equal split's."""
+    rows = common.final(common.part(runs, algorithm="private CD", start="propagation", calibration=PUBLISHED))
+    rows = rows[(rows["target_epsilon"] == private.EPSILON) & (rows[T_N] > 1)]  # one update has nothing to split
+    rows, frames = rows[rows["allocation"].isin(["equal", "published"])], []
+    for updates, alike in rows.groupby(T_N):
+        noise = alike.groupby("allocation", observed=True)["noise_multiplier"].first()
+        if len(noise) < 2:
+            raise NotTestable(f"both splits are needed at T/n = {updates:g}")
+        if np.isclose(*noise):
+            equal = alike.loc[alike["allocation"] == "equal", "objective"].mean()
+            frames.append(alike.assign(objective=alike["objective"] / equal))
+    if not frames:
+        raise NotTestable("no T/n at which both splits are composed alike")
+    return _cells(pd.concat(frames), "allocation", [T_N], "objective")
+
+
+# ---- Figures 2c, 3 and 4: settings tuned on other problem instances, mu the paper's ----
+
+
+def _needed(rows: pd.DataFrame, series: Sequence[str], x: str, figure: str) -> pd.DataFrame:
+    """Return the rows of these series at all published x.
+
+    Raises:
+        NotTestable: where one is missing.
+    """
+    wanted = sorted(published(figure)["x"].unique())
+    rows = rows[rows["series"].isin(series) & rows[x].isin(wanted)]
+    for name in series:
+        require(rows.loc[rows["series"] == name, x], wanted, x, f", {name}")
+    return rows
+
+
+def by_features(runs: pd.DataFrame, series: Sequence[str], fewest: float = 0.0) -> Cells:
+    """Accuracy of curves of Figure 2c, from a number of features on."""
+    rows = common.as_published(runs)
+    rows = _needed(rows[rows["variant"] == ""], series, P, "p2p_fig2c")
+    return _cells(rows[rows[P] >= fewest], "series", [P], Y)
+
+
+def off_features(runs: pd.DataFrame, series: Sequence[str]) -> Cells:
+    """How far accuracies are from those of Figure 2c, at the paper's mu."""
+    require(runs["mu"], [common.PAPER_MU], "mu")
+    rows = common.as_published(runs)
+    rows = _needed(rows[rows["variant"] == ""], series, P, "p2p_fig2c")
+    return _off(rows, "series", [P], Y, published("p2p_fig2c").set_index(["series", "x"])["y"])
+
+
+def with_local(runs: pd.DataFrame, smallest: str) -> Cells:
+    """Accuracy of the smallest budget, and of local models by each solver as a series."""
+    rows = common.as_published(runs)
+    local = rows["series"] == LOCAL
+    rows = rows.assign(series=rows["series"].where(~local, rows["variant"]))
+    return _cells(_needed(rows, [smallest, *SOLVERS], P, "p2p_fig2c"), "series", [P], Y)
+
+
+def published_with_local(smallest: str) -> Cells:
+    """The same of Figure 2c, which has one kind of local models."""
+    points = published("p2p_fig2c").rename(columns={"y": Y})
+    local = points[points["series"] == LOCAL]
+    points = pd.concat([points[points["series"] == smallest], *(local.assign(series=name) for name in SOLVERS)])
+    return _cells(points, "series", ["x"], Y)
+
+
+def with_right_noise(runs: pd.DataFrame, budget: str, variant: str = "") -> Cells:
+    """Accuracy of a budget with noise of the right size, its kind as the series, and of exact local models."""
+    rows = common.tuned_runs(runs, [PUBLISHED, CLIPPED, GAUSSIAN])
+    local = rows[(rows["series"] == LOCAL) & (rows["variant"] == EXACT)]
+    noisy = rows[(rows["series"] == budget) & (rows["variant"] == variant)]
+    noisy = noisy[noisy["calibration"].isin([CLIPPED, GAUSSIAN])]
+    rows = pd.concat([local, noisy.assign(series=noisy["calibration"])])
+    return _cells(_needed(rows, [CLIPPED, GAUSSIAN, LOCAL], P, "p2p_fig2c"), "series", [P], Y)
+
+
+def by_size(runs: pd.DataFrame) -> Cells:
+    """Accuracy of Figure 3 of the budgets and of exact local models, by size of the local data.
+
+    Raises:
+        NotTestable: where there are no runs with the paper's number of features, or a group is missing.
+    """
+    rows = fig3.rows_of(runs)
+    if not (rows[P] == fig3.NUM_FEATURES).all():
+        raise NotTestable("no runs with as many features as the paper has")
+    rows = rows[(rows["series"] != LOCAL) | (rows["variant"] == EXACT)]
+    return _cells(_needed(rows, [*PRIVATE, LOCAL], M, "p2p_fig3"), "series", [M], Y)
+
+
+def published_by_size() -> Cells:
+    """The same of the published curves."""
+    cells = of_figure("p2p_fig3")
+    return Cells({cell: of for cell, of in cells.values.items() if cell[0] != NON_PRIVATE}, cells.unit)
+
+
+def small_gain_most(cells: Cells) -> Margin:
+    """The lead of every budget over local models is larger for the agents with the least data than for those with the
+    most."""
+    places = sorted(cells.places(*PRIVATE, LOCAL))
+    least, most = places[0], places[-1]
+    return every(
+        cells.difference({(name, least): 1, (LOCAL, least): -1, (name, most): -1, (LOCAL, most): 1}, 0.0, name)
+        for name in PRIVATE
+    )
+
+
+def of_perturbed(runs: pd.DataFrame) -> Cells:
+    """Accuracy of exact local models from perturbed inputs, by epsilon, and from the inputs as they are."""
+    rows = fig4.rows_of(runs)
+    names = sorted(published("p2p_fig4")["series"].unique())
+    return _cells(_needed(rows[rows["variant"] == EXACT], names, P, "p2p_fig4"), "series", [P], Y)
+
+
+def together(runs: pd.DataFrame) -> Cells:
+    """Accuracy on perturbed inputs alone and together, by epsilon, at the numbers of features at which learning alone
+    is as accurate as in Figure 4.
+
+    Raises:
+        NotTestable: where there are none.
+    """
+    rows = perturbed.rows_of(runs)
+    means = rows[rows["variant"] == perturbed.ALONE].groupby([P, "series"])[Y].mean()
+    theirs = published("p2p_fig4").set_index(["x", "series"])["y"]
+    apart = (means - theirs.reindex(means.index)).abs().groupby(level=P).max()
+    alike = apart.index[apart <= NEAR]
+    if alike.empty:
+        raise NotTestable("nowhere are local models from perturbed inputs as accurate as in Figure 4")
+    return _cells(rows[rows[P].isin(alike)], "variant", ["series", P], Y)
+
+
+# ---- Table 1 ----
+
+
+@derived
+def _rated(runs: pd.DataFrame, norm_tuned: bool) -> pd.DataFrame:
+    """Return the final rows on MovieLens, one per split, with "series": local models, no privacy, and the budgets.
+
+    The paper does not say where private runs start, so the start is tuned on validation ratings together with the
+    number of updates. Private runs have Laplace noise and gradients clipped at the paper's norm, or at the best one.
+    """
+    rows = table1.final_rows(runs)
+    rows = rows[rows["series"].isin([LOCAL, NON_PRIVATE])]
+    printed = common.part(runs, algorithm="private CD", mechanism="laplace")
+    if not norm_tuned:
+        printed = common.part(printed, clip_norm=table1.CLIP_NORM)
+    best = table1.tuned(printed, ["start", *table1.OVER])
+    tried = common.final(common.part(printed, instances="validation"))
+    best = common.with_edges(best, tried, ["budget", "start"], table1.OVER)
+    require(best["budget"], [1.0, 0.5, 0.1], "budget")
+    rows = pd.concat([rows, best.assign(series=best["budget"].map(common.epsilon_name))], ignore_index=True)
+    if lost := sorted(set(rows.loc[~np.isfinite(rows["test_rmse"].astype(float)), "series"])):
+        raise NotTestable(f"{', '.join(lost)} diverged")
+    return rows
+
+
+def rated(runs: pd.DataFrame, norm_tuned: bool = False) -> Cells:
+    """RMSE on MovieLens of local models, without privacy, and of each budget."""
+    return _cells(_rated(runs, norm_tuned), "series", [], "test_rmse")
+
+
+def off_the_rated(runs: pd.DataFrame) -> Cells:
+    """How far RMSE without privacy is from the published."""
+    rows = _rated(runs, False)
+    theirs = published("p2p_table1").set_index("series")["y"]
+    return _off(rows[rows["series"] == NON_PRIVATE], "series", [], "test_rmse", theirs)
+
+
+# ---- Noise, by the range of the inputs, and the number of agents ----
+
+
+def _by_range(runs: pd.DataFrame) -> pd.DataFrame:
+    """Final private rows by range and number of features, mu and updates chosen on other problem instances: mu where
+    the run without privacy is the most accurate, as in the paper."""
+    free = common.final(common.part(runs, algorithm="CD", instances="validation"))
+    mu = select.choose(free, by=[P, R], over="mu", on=Y, best="max")[[P, R, "mu"]]
+    noisy = common.part(runs, algorithm="private CD").merge(mu, on=[P, R, "mu"])
+    tested, others = (common.final(common.part(noisy, instances=kind)) for kind in ("test", "validation"))
+    return select.tuned_elsewhere(tested, others, by=[P, R, "budget"], over=["num_updates"], on=Y, best="max")
+
+
+def noise_of_the_legend(runs: pd.DataFrame) -> Margin:
+    """At every number of features, for some range of the inputs, the published noise spends no more than the epsilon of
+    the legend, and accuracies are as published."""
+    theirs = published("p2p_fig2c").set_index(["series", "x"])["y"]
+    rows = _by_range(runs)
+    rows = rows.assign(series=rows["budget"].map(common.epsilon_name))
+    margins: list[Margin] = []
+    for p, of_p in rows.groupby(P):
+        require(published("p2p_fig2c")["x"], [p], "p")
+        of_ranges = []
+        for r, of_r in of_p.groupby(R):
+            both = []
+            for name, own in of_r.groupby("series"):
+                factor = float((own["epsilon_true"] / own["epsilon"]).mean())
+                spent = computed(1 - factor, "of the epsilon of the legend")._replace(threshold=-1.0)
+                off = own[Y] - theirs[name, p]
+                both += [spent.named(str(name), "what is spent")]
+                both += [every(paired(sign * off, UNITS[Y], -NEAR) for sign in (1, -1)).named(str(name), "accuracy")]
+            of_ranges.append(every(both).named(f"range {r:g}"))
+        margins.append(some(of_ranges).named(f"p = {p:g}"))
+    return every(margins)
+
+
+def rest_by_agents(runs: pd.DataFrame) -> Cells:
+    """Logarithm of what is left of the gap in objective after as many updates per agent: the number of agents as the
+    series, "fewest" and "most"."""
+    rows = runs.assign(rest=agents.rest_of_gap(runs))
+    rows = rows[rows["rounds"] == agents.UPDATES]
+    if rows["num_agents"].nunique() < 2:
+        raise NotTestable(f"several numbers of agents after {agents.UPDATES} updates are needed")
+    ends = {rows["num_agents"].min(): "fewest agents", rows["num_agents"].max(): "most agents"}
+    rows = rows[rows["num_agents"].isin(ends)]
+    rows = rows.assign(series=rows["num_agents"].map(ends), rest=np.log(rows["rest"]))
+    return cells_of(rows, "series", [], "rest", "of the logarithm of the rests' ratio", scale=-1)
