@@ -1,7 +1,5 @@
 """What each method gains over learning alone, which releases nothing: the reference of the page's first table."""
 
-from itertools import pairwise
-
 import numpy as np
 import pandas as pd
 
@@ -86,13 +84,3 @@ def gain(row: dict) -> str:
         return "learns alone" if row["algorithm"] == row["alone"] else ""
     form, half = digits_for(row["metric"]), row["over_alone_high"] - row["over_alone"]
     return f"{row['over_alone']:+{form}}" + (f" ±{half:{form}}" if np.isfinite(half) else "")
-
-
-def key() -> list[tuple[str, str]]:
-    """Return what the steps of colour mean, (words, class), from the worst to the best."""
-    larger = [f"{low:g}–{high:g}" for low, high in pairwise(EDGES)] + [f"over {EDGES[-1]:g}"]
-    shares = [f"{1 / edge:.2g}" for edge in EDGES]
-    smaller = [f"{low}–{high}" for high, low in pairwise(shares)] + [f"under {shares[-1]}"]
-    worse = [(words, f"worse-{number}") for number, words in enumerate(larger, start=1)]
-    better = [(words, f"better-{number}") for number, words in enumerate(smaller, start=1)]
-    return [*reversed(worse), ("about 1", "even"), *better]

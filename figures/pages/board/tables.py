@@ -127,9 +127,7 @@ def plain(rows: pd.DataFrame, ranks: pd.DataFrame, epsilon: float) -> pd.DataFra
 
 
 def _plain(cell: Any) -> str:
-    if cell is None:
-        return ""
-    return f"{score(cell)} ({rank(cell)})" if isinstance(cell, dict) else f"{cell:.2f}"
+    return "" if cell is None else f"{score(cell)} ({rank(cell)})" if isinstance(cell, dict) else f"{cell:.2f}"
 
 
 def protocol_of(task: BoardTask) -> dict[str, str]:
