@@ -88,17 +88,6 @@ CIFAR_LINEAR = CIFAR | {
     "clip_norm": 0.3,
 }
 CIFAR_DATA = f"CIFAR-10, {cifar.NUM_USERS} users"
-EACH = f"with {cifar.SIZE} pictures each"
-SHAKESPEARE: dict[str, Any] = {
-    "steps": "log:0.03:10",
-    "test_ratio": OWN_SPLIT,
-    "held_out": "a tenth of every role's speeches",
-    "own_steps": "log:1e-3:3",
-    "local_steps": 300,
-    "clip_norm": 3.0,
-    "common": f"{NUM_COMMON} test characters of all roles",
-}
-SPEECH = "the next character of a speech from the last {}, one role of a play per user"
 MNIST = partial(images, dataset="mnist", model="scatter_linear", disjoint=True)
 FASHION = partial(images, dataset="fashion_mnist", model="scatter_linear", disjoint=True)
 
@@ -150,29 +139,22 @@ TASKS: dict[str, Listed] = {
         )
         for name, (make, test_ratio, data) in DIGITS.items()
     },
-    "cifar_users": listed(
-        cifar.cifar_users,
-        "users with a common test",
-        board=200,
-        less=True,
-        data=f"{CIFAR_DATA} {EACH}, classes by Dirichlet(0.3)",
-        **CIFAR_LINEAR,
-    ),
     **{
-        f"cifar_users_{share:g}": listed(
-            partial(cifar.cifar_users, concentration=share),
+        name: listed(
+            partial(cifar.cifar_users, concentration=concentration),
             "users with a common test",
-            data=f"{CIFAR_DATA} {EACH}, classes by Dirichlet({share:g})",
+            board=200 if name == "cifar_users" else None,
+            less=True,
+            data=f"{CIFAR_DATA} with {cifar.SIZE} pictures each, {classes}",
             **CIFAR_LINEAR,
         )
-        for share in (0.1, 0.6)
+        for name, concentration, classes in (
+            ("cifar_users", 0.3, "classes by Dirichlet(0.3)"),
+            ("cifar_users_0.1", 0.1, "classes by Dirichlet(0.1)"),
+            ("cifar_users_0.6", 0.6, "classes by Dirichlet(0.6)"),
+            ("cifar_users_equal", math.inf, "equal shares of the classes"),
+        )
     },
-    "cifar_users_equal": listed(
-        partial(cifar.cifar_users, concentration=math.inf),
-        "users with a common test",
-        data=f"{CIFAR_DATA} {EACH}, equal shares of the classes",
-        **CIFAR_LINEAR,
-    ),
     "cifar_users_cnn": listed(
         partial(cifar.cifar_users, model="cnn"),
         "users with a network",
@@ -183,22 +165,25 @@ TASKS: dict[str, Listed] = {
         clip_norm=1.0,
         **CIFAR,
     ),
-    "shakespeare": listed(
-        shakespeare.shakespeare,
-        "users with a network",
-        board=100,
-        less=True,
-        module=shakespeare.MODELS["window"][0],
-        data=SPEECH.format(shakespeare.MODELS["window"][1]),
-        **SHAKESPEARE,
-    ),
-    "shakespeare_lstm": listed(
-        partial(shakespeare.shakespeare, model="lstm"),
-        "users with a network",
-        module=shakespeare.MODELS["lstm"][0],
-        data=SPEECH.format(shakespeare.MODELS["lstm"][1]),
-        **SHAKESPEARE,
-    ),
+    **{
+        name: listed(
+            partial(shakespeare.shakespeare, model=model),
+            "users with a network",
+            board=100 if name == "shakespeare" else None,
+            less=True,
+            module=shakespeare.MODELS[model][0],
+            data=f"the next character of a speech from the last {shakespeare.MODELS[model][1]}, one role of a play per "
+            "user",
+            test_ratio=OWN_SPLIT,
+            held_out="a tenth of every role's speeches",
+            steps="log:0.03:10",
+            own_steps="log:1e-3:3",
+            local_steps=300,
+            clip_norm=3.0,
+            common=f"{NUM_COMMON} test characters of all roles",
+        )
+        for name, model in (("shakespeare", "window"), ("shakespeare_lstm", "lstm"))
+    },
     "insteval": listed(
         ratings.insteval,
         "users with a common test",
