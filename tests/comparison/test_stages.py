@@ -21,8 +21,6 @@ from bench.errors import InputError
 from bench.privacy.events import full_gaussian
 from bench.store import part_files
 
-LAST = ("tuning_3", stages.TEST)
-
 
 def test_tuning_and_test_share_neither_metric_nor_randomness(twin):
     assert "excess_risk" not in twin.tuning.runs
@@ -39,26 +37,6 @@ def test_tuning_runs_are_evaluated_at_their_end_alone(twin):
     assert tuned.loc[~at_end, "validation_loss"].isna().all()
     assert (tested["rounds"] == 0).any()
     assert np.isfinite(tested["excess_risk"]).all()
-
-
-def test_the_estimate_counts_runs_of_later_stages_only_where_they_are_not_done(twin, tmp_path):
-    """A method that joins a board waits for its own runs, not for those of the methods that are there."""
-
-    def later(plan):
-        settings = {label: list(candidate.settings) for label, candidate in plan.candidates.items()}
-        works = stages._later(plan, plan.request.problem.tuning_tasks()(0), settings)
-        assert {name for name, _ in works} == {
-            f"{plan.request.name}/{stage}" for stage in ("tuning_1", "tuning_2", *LAST)
-        }
-        return {work.kind[1]: work.units for parts in works.values() for work in parts}
-
-    plan = twin.plan
-    everything = later(plan._replace(request=plan.request._replace(fresh=True)))
-    assert set(everything) == set(plan.candidates)
-    assert later(plan) == {}
-    assert later(plan._replace(request=plan.request._replace(out=tmp_path))) == everything
-    joins = {**plan.candidates, "new": plan.candidates["renamed"]}
-    assert later(plan._replace(candidates=joins)) == {"new": everything["renamed"]}
 
 
 def test_every_private_run_has_spent_what_it_was_allowed_and_hardly_less(twin):

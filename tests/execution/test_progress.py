@@ -15,8 +15,9 @@ def said(capsys) -> list[str]:
     return capsys.readouterr().err.splitlines()
 
 
-def test_what_is_left_counts_the_seconds_of_rounds_that_were_measured_here(capsys):
+def test_what_is_left_counts_the_seconds_of_rounds_that_were_measured_here(capsys, monkeypatch):
     """100 run-rounds in 20 s, and 300 that an earlier command did."""
+    monkeypatch.setattr(progress, "SELDOM_S", 0.0)
     with Meter("x", 1000, every=0.0) as meter:
         piece = Piece(meter)
         piece.report(Step(300, said="300 are done"))
