@@ -92,7 +92,7 @@ def test_where_a_process_dies_the_driver_ends_with_a_line(tmp_path):
     port = free_port()
     driver, follower = (started(number, port, tmp_path, 4_000_000) for number in (0, 1))
     for line in driver.stderr:
-        if "% since" in line:
+        if "runs to do" in line:
             break
     follower.send_signal(signal.SIGKILL)
     _, said = driver.communicate(timeout=120)
