@@ -9,7 +9,6 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
-from bench.analysis.select import REPETITION
 from figures.shared import edges
 from figures.shared.derived import derived
 from figures.shared.figure import Figure
@@ -95,17 +94,6 @@ def draw(table: pd.DataFrame):
         "agent. Central noise: against everybody who sees the models of a trusted party.",
     )
     return figure
-
-
-def pairs(runs: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Excess loss by repetition [trial, seed] and (method, graph, epsilon); central noise under every graph."""
-    rows = tuned(runs)
-    rows = rows[rows["metric"] == metric]
-    central = rows[rows["algorithm"] == CENTRAL]
-    others = rows[rows["algorithm"] != CENTRAL]
-    everywhere = [central.assign(task=name) for name in others["task"].unique()]
-    both = pd.concat([others, *everywhere])
-    return both.pivot_table(index=REPETITION, columns=["algorithm", "task", "target_epsilon"], values="loss")
 
 
 FIGURE = Figure(

@@ -7,7 +7,6 @@ trials.
 
 from collections.abc import Callable
 
-import numpy as np
 import pandas as pd
 
 from bench.analysis import select, style
@@ -113,18 +112,3 @@ def over_trials(trials: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame
 def _listed(values: pd.Series) -> str:
     """Return the values chosen, trial by trial; empty where a method has no such setting."""
     return "" if values.isna().all() else " ".join(f"{value:g}" for value in values)
-
-
-def differences(trials: pd.DataFrame, first: str, second: str, calibration: str) -> pd.DataFrame:
-    """first - second, by trial, as both share its data, silos and noise: mean and 95 % interval by epsilon, in points.
-
-    The index is target_epsilon; the columns are "mean", "half" and "trials".
-    """
-    rows = trials[(trials["calibration"] == calibration) & np.isfinite(trials["target_epsilon"])]
-    wide = rows.pivot_table(index=["target_epsilon", "trial"], columns="series", values="test_error")
-    if not {first, second} <= set(wide):
-        return pd.DataFrame(columns=["mean", "half", "trials"])
-    gaps = 100 * (wide[first] - wide[second]).dropna()
-    groups = gaps.groupby(level="target_epsilon")
-    out = pd.DataFrame({"mean": groups.mean(), "trials": groups.size()})
-    return out.assign(half=select.half_width(groups.std(ddof=1), out["trials"]))

@@ -21,7 +21,7 @@ from figures.shared.figure import Figure
 
 PANEL = ["target_epsilon", "spread"]
 BY = [*PANEL, "algorithm"]
-BANDS = (LOCALIZED, ONE_PASS_ACCELERATED)  # the methods that the claims compare
+BANDS = (LOCALIZED, ONE_PASS_ACCELERATED)  # the paper's method, and the earlier one
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:

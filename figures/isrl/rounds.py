@@ -93,16 +93,6 @@ def of_trials(runs: pd.DataFrame) -> pd.DataFrame:
     return paired.assign(ratio=paired["excess_risk"] / paired["excess_risk_of_target"])
 
 
-def ratios(runs: pd.DataFrame, first: str, second: str, panel: list[str]) -> pd.DataFrame:
-    """Return the runs of the first method, with "ratio": their risk over that of the second in the same trial, both at
-    the settings and numbers of rounds that are best in the panel on other trials."""
-    best = lowest(runs, panel, apart=True)
-    keys = [*panel, *select.REPETITION]
-    own, other = (best.loc[best["algorithm"] == name, [*keys, "excess_risk", "edge"]] for name in (first, second))
-    both = own.merge(other, on=keys, suffixes=("", "_of_second"))
-    return both.assign(ratio=both["excess_risk"] / both["excess_risk_of_second"])
-
-
 @derived
 def lowest(runs: pd.DataFrame, panel: list[str], *, apart: bool = False) -> pd.DataFrame:
     """Return the runs after their last round, at the setting and number of rounds that are best on average for each

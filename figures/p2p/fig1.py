@@ -3,8 +3,8 @@
 Objective and test accuracy against iterations and against vectors sent. The paper names neither the solver of the
 local models nor the penalty of ADMM. Both methods start after 100 short gradient steps, where the published curves
 start (solid), and at the exact minimisers (dashed). ADMM has the penalty whose curves are the closest to the published
-ones, on which the paper's claims are judged, and, as a thin line, the one that ends with the lowest objective, chosen
-in its favour on the runs that are shown. Expected: CD is ahead in all panels at every point after the start.
+ones, and, as a thin line, the one that ends with the lowest objective, chosen in its favour on the runs that are shown,
+against which the claim is judged. Expected: CD is ahead in all panels at every point after the start.
 """
 
 import numpy as np
