@@ -179,7 +179,7 @@ def cost(task: Task, *, personalization: float, **args) -> Cost:
     return whole._replace(uploads=whole.uploads - cost_of_sums(task, **fixed).uploads)
 
 
-def roles(*, personalization: float, **_) -> dict[str, Role]:
+def roles(*, personalization: float = 1.0, **_) -> dict[str, Role]:
     """The step is the server's, or with alpha Q = 0 that of users who learn alone."""
     return {"step_size": Role("server_step_size" if personalization else OWN_STEP)}
 

@@ -94,6 +94,11 @@ def test_the_tasks_interval_comes_before_a_methods_own(task):
     assert found["Ditto"][1]["regularization"] == ALGORITHMS["ditto"].space["regularization"]
 
 
+def test_a_method_whose_role_depends_on_a_value_that_is_missing_asks_for_it():
+    with pytest.raises(InputError, match="ppsgd needs a value of personalization: give --set personalization=VALUE"):
+        make_plan(make_request("ppsgd", task="synthetic", **{k: v for k, v in SMALL.items() if k != "task"}))
+
+
 def planned(method, **options):
     return make_plan(make_request(method, **SMALL | {"baselines": []} | options)).candidates[method.make.__name__]
 
