@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -203,7 +204,7 @@ def after_fewer_epochs(runs: pd.DataFrame, dataset: str) -> Margin:
 # ---- The list ----
 
 
-OF_SPLITS = (
+OF_SPLITS: tuple[Any, ...] = (
     (
         "For a fixed budget and number of epochs, averaging after every local epoch, (E, R) = (1, T), always performs "
         "best across all methods",
@@ -258,7 +259,7 @@ OF_SPLITS = (
         collapses,
     ),
 )
-GAINS = (
+GAINS: tuple[Any, ...] = (
     "Performance increases with the number of clients, for all values of epsilon",
     "section 6.2",
     "100 clients are more accurate than 10, for every model; steps of some tenths of a point between them would need "
