@@ -24,6 +24,7 @@ from bench.comparison.statements import SILENT, NotComparable, Statement, accoun
 from bench.data.task import Task
 from bench.errors import TRACEBACK, InputError, in_one_line, place_of, unknown_name
 from bench.privacy.accounting import epsilon
+from bench.sweeps import diagnose
 from bench.sweeps.spec import arguments, defaults_of, parameters
 
 LOCAL_STEPS = "num_steps"  # the argument of methods whose users take several steps in a round
@@ -424,8 +425,16 @@ def _check_measured(candidate: Candidate, task: Task) -> None:
         f"leave {candidate.label} out, or make `metrics` of {task.name} accept its parameters, on which it fails",
     )
 
+    name = method.make.__name__
+
     def at_start(task: Task):
-        algorithm = method.make(task, **args)
-        return measured(algorithm.params(algorithm.init(jax.random.key(0))), task)
+        with diagnose.calling(f"`make` of {name}", task):
+            made = method.make(task, **args)
+        algorithm = diagnose.checked_algorithm(made, name)
+        with diagnose.calling(f"`init` of {name}", task):
+            state = algorithm.init(jax.random.key(0))
+        with diagnose.calling(f"`params` of {name}", task):
+            params = algorithm.params(diagnose.checked_state(state, name))
+        return measured(params, task)
 
     jax.eval_shape(at_start, task)
