@@ -217,8 +217,9 @@ def test_learning_alone_is_as_long_as_held_out_data_say():
 def test_a_comparison_says_what_it_searched_and_where_a_methods_own_gave_way(tmp_path):
     found = compared([stepping()], out=tmp_path, name="said", num_settings=2)
     table = found.searched.set_index("argument")
-    assert table.loc["step_size", "values"] == "log:0.05:2"
-    assert set(table.loc["step_size", "methods"].split(", ")) == {"stepping", "Global private SGD", "Local learning"}
+    steps = {"step_size": "stepping", "server_step_size": "Global private SGD", OWN_STEP: "Local learning"}
+    for role, method in steps.items():
+        assert tuple(table.loc[role, ["values", "methods"]]) == ("log:0.05:2", method)
     assert any("stepping was tuned over log:0.05:2 for step_size, as all here" in note for note in found.notes)
 
 
