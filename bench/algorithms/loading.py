@@ -204,8 +204,9 @@ def _imported(path: Path, what: str) -> ModuleType:
         frames = inspect.getinnerframes(traceback) if traceback else []
         at = [frame.lineno for frame in frames if Path(frame.filename).resolve() == path.resolve()]
         line = f", line {at[-1]}" if at else f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
-        fields = f": a Method has {', '.join(Method._fields)}" if Method.__name__ + ".__new__" in str(error) else ""
-        raise InputError(f"{path}{line} cannot be imported: {in_one_line(error)}{fields}") from None
+        said = in_one_line(error)
+        fields = f": a Method has {', '.join(Method._fields)}" if Method.__name__ + ".__new__" in said else ""
+        raise InputError(f"{path}{line} cannot be imported: {said}{fields}") from None
     finally:
         sys.path.pop(0)
     return module

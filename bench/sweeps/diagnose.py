@@ -62,6 +62,8 @@ def checked_round(before: State, out: Any, name: str) -> tuple[State, dict[str, 
     if [path for path, _ in old] != [path for path, _ in new]:
         raise InputError(f"`round` of {name} returns a state of another structure than `init`: keep its parts")
     for (path, was), (_, leaf) in zip(old, new, strict=True):
+        if not isinstance(leaf, jax.Array | np.ndarray | np.generic | int | float | complex):
+            raise InputError(f"`round` of {name} returns {_kind(leaf)} in its state: return arrays")
         if (jnp.shape(was), jnp.result_type(was)) != (jnp.shape(leaf), jnp.result_type(leaf)):
             place = f"State{jax.tree_util.keystr(path)}"
             raise InputError(

@@ -193,3 +193,10 @@ def test_a_file_that_is_no_python_file_is_named(tmp_path):
     (tmp_path / "notes.txt").write_text("a method")
     with pytest.raises(InputError, match=r"notes\.txt is not a Python file"):
         load_method(str(tmp_path / "notes.txt"))
+
+
+def test_an_error_that_cannot_say_what_it_is_is_one_line_too(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("class E(Exception):\n    def __str__(self):\n        raise ValueError\n\n\nraise E\n")
+    with pytest.raises(InputError, match=r"mine\.py, line 6 cannot be imported: E$"):
+        load_method(str(path))

@@ -7,6 +7,7 @@ from tiny_sweeps import run, sweep_of
 from bench.algorithms.base import Algorithm, Method, Scalar, State
 from bench.errors import InputError
 from bench.privacy.events import nothing_released
+from bench.sweeps import diagnose
 from bench.sweeps.spec import Entry, grid
 
 
@@ -66,3 +67,9 @@ def test_a_lack_of_memory_is_no_fault_of_a_function(function, tmp_path):
 
     with pytest.raises(InputError, match="needs more memory than is available"):
         run(sweep_of({"Walk": Entry(method(**{function: lacks}), grid(step_size=[0.1]))}), tmp_path)
+
+
+def test_text_in_a_state_is_no_array():
+    before = State((), jnp.zeros(2))
+    with pytest.raises(InputError, match="`round` of walk returns .* in its state: return arrays"):
+        diagnose.checked_round(before, (State((), "a"), {}), "walk")
