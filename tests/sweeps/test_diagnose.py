@@ -71,5 +71,5 @@ def test_a_lack_of_memory_is_no_fault_of_a_function(function, tmp_path):
 
 def test_text_in_a_state_is_no_array():
     before = State((), jnp.zeros(2))
-    with pytest.raises(InputError, match="`round` of walk returns .* in its state: return arrays"):
+    with pytest.raises(InputError, match=r"`round` of walk returns .* in its state: return arrays"):
         diagnose.checked_round(before, (State((), "a"), {}), "walk")
