@@ -67,7 +67,7 @@ def chosen(
             f"--name {folder} only applies to --grid or --rounds, since other results have fixed names: leave it out"
         )
     else:
-        whole, *others = at_scales(name, scale, task)
+        whole, *others = [_on(SWEEPS[name](each), task) for each in together_with(scale)]
     part = whole if where is None else select(whole, where)
     if seeds is not None:
         # The requested number holds for every entry, even if the entry sets a smaller one.
@@ -82,12 +82,6 @@ def chosen(
             )
         part = part._replace(shard=slice(first - 1, None, number))
     return Chosen(whole, part, tuple(others), request)
-
-
-def at_scales(name: str, scale: str, task: str | None = None) -> list[Sweep]:
-    """Return a sweep at a scale, and then at the other scales whose results the same folder has; on another task, where
-    one is named."""
-    return [_on(SWEEPS[name](each), task) for each in together_with(scale)]
 
 
 def requested(request: GridRequest, name: str) -> Sweep:

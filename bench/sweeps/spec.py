@@ -132,8 +132,9 @@ class Sweep(NamedTuple):
         Data without a checksum are told apart by their shapes.
         """
         task = with_files(self.tasks[name], data_files)(trial)
-        shapes = tuple(leaf.shape for leaf in jax.tree.leaves(task))
-        return task if task.checksum else replace(task, checksum=recipe_checksum(shapes))
+        if task.checksum:
+            return task
+        return replace(task, checksum=recipe_checksum(tuple(leaf.shape for leaf in jax.tree.leaves(task))))
 
     @property
     def tasks_of_points(self) -> list[str]:
