@@ -43,6 +43,8 @@ def checked_state(made: Any, name: str) -> State:
     """Return what `init` returned, if it is a State."""
     if not isinstance(made, State):
         raise InputError(f"`init` of {name} returns {_kind(made)}: return State(schedule, variables)")
+    for leaf in jax.tree.leaves(made):
+        _check_leaf(leaf, f"`init` of {name}")
     return made
 
 
@@ -56,14 +58,14 @@ def checked_round(before: State, out: Any, name: str) -> tuple[State, dict[str, 
     if not isinstance(info, dict):
         raise InputError(f"`round` of {name} returns {_kind(info)} beside its state: return a dictionary")
     for key, value in info.items():
-        if jnp.shape(value) != () or jnp.iscomplexobj(value):
-            raise InputError(f"`round` of {name} reports {key} as {_array(value)}: report real scalars")
+        if not (_is_array(value) and jnp.shape(value) == () and _is_real(jnp.result_type(value))):
+            kind = _array(value) if _is_array(value) else _kind(value)
+            raise InputError(f"`round` of {name} reports {key} as {kind}: report real scalars")
     old, new = (jax.tree_util.tree_leaves_with_path(tree) for tree in (before, state))
     if [path for path, _ in old] != [path for path, _ in new]:
         raise InputError(f"`round` of {name} returns a state of another structure than `init`: keep its parts")
     for (path, was), (_, leaf) in zip(old, new, strict=True):
-        if not isinstance(leaf, jax.Array | np.ndarray | np.generic | int | float | complex):
-            raise InputError(f"`round` of {name} returns {_kind(leaf)} in its state: return arrays")
+        _check_leaf(leaf, f"`round` of {name}")
         if (jnp.shape(was), jnp.result_type(was)) != (jnp.shape(leaf), jnp.result_type(leaf)):
             place = f"State{jax.tree_util.keystr(path)}"
             raise InputError(
@@ -115,6 +117,23 @@ def of_callback(error: BaseException) -> str | None:
 
 def _kind(value: Any) -> str:
     return "nothing" if value is None else f"a {type(value).__name__}"
+
+
+def _is_array(value: Any) -> bool:
+    try:
+        jax.typeof(value)
+    except (TypeError, OverflowError):  # a Python integer of more than 64 bits
+        return False
+    return True
+
+
+def _is_real(dtype: Any) -> bool:
+    return any(jnp.issubdtype(dtype, kind) for kind in (jnp.floating, jnp.integer, jnp.bool_))
+
+
+def _check_leaf(leaf: Any, function: str) -> None:
+    if not _is_array(leaf):
+        raise InputError(f"{function} returns {_kind(leaf)} in its state: return arrays")
 
 
 def _array(leaf: Any) -> str:

@@ -441,7 +441,7 @@ def fitted_chunk(program: Program, task: Task, num_seeds: int, names, num_points
     try:
         return fitted(program, task, partial(shapes_of, program, task, num_seeds, names), num_points, budget)
     except ValueError as error:
-        if "out_axes" not in str(error) or isinstance(error, InputError):
+        if isinstance(error, InputError) or "out_axes" not in str(error):
             raise
         raise InputError(
             f"the schedule of {program.name} depends on a hyper-parameter: keep that part in State.variables"

@@ -37,6 +37,10 @@ WRONG = {
     "`round` of walk returns nothing as its state": {"round": lambda key, state: (None, {})},
     "`round` of walk returns nothing beside its state": {"round": lambda key, state: (state, None)},
     "`round` of walk reports loss as float32[2]": {"round": lambda key, state: (state, {"loss": jnp.zeros(2)})},
+    "`round` of walk reports loss as a str": {"round": lambda key, state: (state, {"loss": "b"})},
+    "`round` of walk reports loss as key<fry>[]": {"round": lambda key, state: (state, {"loss": key})},
+    "`round` of walk returns a str in its state": {"round": lambda key, state: (State((), "b"), {})},
+    "`init` of walk returns a str in its state": {"init": lambda key: State((), "b")},
     "`round` of walk turns State.variables from float32": {
         "round": lambda key, state: (State((), jnp.zeros((*state.variables.shape, 2))), {})
     },
@@ -68,8 +72,3 @@ def test_a_lack_of_memory_is_no_fault_of_a_function(function, tmp_path):
     with pytest.raises(InputError, match="needs more memory than is available"):
         run(sweep_of({"Walk": Entry(method(**{function: lacks}), grid(step_size=[0.1]))}), tmp_path)
 
-
-def test_text_in_a_state_is_no_array():
-    before = State((), jnp.zeros(2))
-    with pytest.raises(InputError, match=r"`round` of walk returns .* in its state: return arrays"):
-        diagnose.checked_round(before, (State((), "a"), {}), "walk")
