@@ -7,7 +7,6 @@ from tiny_sweeps import run, sweep_of
 from bench.algorithms.base import Algorithm, Method, Scalar, State
 from bench.errors import InputError
 from bench.privacy.events import nothing_released
-from bench.sweeps import diagnose
 from bench.sweeps.spec import Entry, grid
 
 
