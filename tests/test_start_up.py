@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 HEAVY = {"jax", "flax", "optax", "tensorflow", "matplotlib", "pandas", "pyarrow", "scipy.stats", "scipy.special"}
-HEAVY |= {"dp_accounting", "bench.papers.pfl", "bench.papers.pfl_cells", "figures"}
+HEAVY |= {"dp_accounting", "bench.papers.pfl", "bench.papers.pfl.cells", "figures"}
 ACCOUNTING = {"dp_accounting", "scipy.special", "scipy.stats"}
 EPSILON = "epsilon --noise-multiplier 1 --sampling-rate 0.01 --steps 20000 --delta 1e-4"
 NOISE = "noise --epsilon 2 --sampling-rate 0.01 --steps 2000 --delta 1e-4"
@@ -78,7 +78,7 @@ def test_only_what_is_needed_is_imported(steps):
 def test_the_list_is_gathered_once_for_the_same_code(tmp_path, monkeypatch):
     """Calibrating nothing the first time, importing nothing of it the second."""
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path))
-    unused = "import bench.papers.pfl_cells as cells; cells.noise_multiplier = None\n"
+    unused = "import bench.papers.pfl.cells as cells; cells.noise_multiplier = None\n"
     assert "jax" in imported(unused + COMMAND.format(["list"]))[0]
     assert imported(COMMAND.format(["list"])) == [set()]
 

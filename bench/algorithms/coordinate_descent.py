@@ -92,7 +92,7 @@ def coordinate_descent(
         mechanism: "laplace" or "gaussian".
         allocation: of an agent's budget to its updates: "equal"; "published", Proposition 2 of the paper;
             "unrolled", the same with the weights of its Theorem 2 in the order of the recursion
-            (`bench.theory.p2p`). The last two use the order of all wake-ups.
+            (`bench.papers.p2p.theory`). The last two use the order of all wake-ups.
         num_ticks: ticks in a round; their draws are made together.
         num_awake: agents that wake up at once. Neighbours of an earlier agent of the tick do not update, so the result
             is the same as with one after the other. With max_updates they lose that ring, and so make fewer updates

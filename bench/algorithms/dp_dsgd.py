@@ -15,7 +15,7 @@ is incomplete.
 What is protected is one data point of one agent, replaced by another. Everything that is sent follows from the
 g_i + noise_i of all agents and rounds and from public values: graph, sizes m_i, steps. Against all other agents
 together a round is a Gaussian mechanism of multiplier sigma. Adversaries who lack some seeds face more noise, which
-`bench.theory.pair_noise` computes.
+`bench.privacy.pair_noise` computes.
 
 Sources read: the paper's abstract, and the authors' program for the update and for the Renyi privacy of a round.
 """
@@ -38,7 +38,7 @@ from bench.kernels import draws
 from bench.kernels.gradient import noise_scale
 from bench.kernels.graph import Graph, neighbor_sum
 from bench.privacy import events
-from bench.theory.pair_noise import hidden_from_one, hidden_from_outsiders
+from bench.privacy.pair_noise import hidden_from_one, hidden_from_outsiders
 
 OUTSIDERS = "everybody who sees all messages and shares no noise with any agent"
 MOST_AGENTS = 4096  # a matrix of agents x agents is inverted

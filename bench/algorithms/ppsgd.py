@@ -14,7 +14,7 @@ The personalisation ratio is alpha Q = eta_w / eta_theta here, the argument `per
     where                                                       its name          alpha Q is
     ---------------------------------------------------------   ---------------   -----------------------------------
     the paper's figures and grids                               alpha Q           alpha Q
-    the paper's algorithms and theorems, `bench.theory.ppsgd`   alpha             alpha D, with D the divisor of a sum
+    the paper's algorithms and theorems                         alpha             alpha D, with D the divisor of a sum
                                                                                   over users (`participation`)
     the authors' program, linear models                         a                 a
     the authors' program, network: a local step is Q times      a                 a / Q

@@ -1,8 +1,8 @@
-"""The numbers of a case: by the suite's accountants, and by those of `bench.reference.privacy`."""
+"""The numbers of a case: by the suite's accountants, and by those of `bench.conformance.second`."""
 
+from bench.conformance import second
 from bench.conformance.cases import MOST, Case, Reading
 from bench.privacy import accounting, events
-from bench.reference import privacy as second
 
 NEIGHBORS = {"add_or_remove": events.ADD_OR_REMOVE, "replace_one": events.REPLACE}
 OWN = {"exact": "gdp", "pld": "pld", "rdp": "rdp"}  # the suite's word for an accountant

@@ -1,7 +1,8 @@
 """The suite's papers: what each of them swept.
 
-A paper consists of its sweeps, in bench/papers/<name>.py with a dictionary SWEEPS, and of its figures and claims, in
-the folder figures/<name>/ with an object PAPER. Commands, report and tables follow the order of this list.
+A paper has two rooms. In bench/papers/<name>/, sweeps.py has a dictionary SWEEPS, and the paper's theory and a second,
+plain implementation of its methods stand beside it. figures/<name>/ has its figures and claims, with an object PAPER.
+Commands, report and tables follow the order of this list.
 """
 
 from collections.abc import Callable
@@ -22,6 +23,6 @@ def __getattr__(name: str):
     """
     if name != "SWEEPS":
         raise AttributeError(f"module 'bench.papers' has no attribute {name!r}")
-    modules = [import_module(f"bench.papers.{paper}") for paper in PAPERS]
+    modules = [import_module(f"bench.papers.{paper}.sweeps") for paper in PAPERS]
     globals()[name] = {sweep: make for module in modules for sweep, make in module.SWEEPS.items()}
     return globals()[name]

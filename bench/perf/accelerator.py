@@ -21,7 +21,7 @@ from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.data.tasks.digits import Digits, digit_task
 from bench.errors import InputError, in_one_line
-from bench.papers.pfl_cells import EPOCHS, EPSILONS, MODELS, sweep_of_cells
+from bench.papers.pfl.cells import EPOCHS, EPSILONS, MODELS, sweep_of_cells
 from bench.perf import limits, pfl, users
 from bench.perf.measure import Grid, Workload, workload_of
 from bench.perf.shares import rate

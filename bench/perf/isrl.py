@@ -6,8 +6,8 @@ import numpy as np
 
 from bench.data.files import DataFiles
 from bench.papers import SWEEPS
+from bench.papers.isrl import reference
 from bench.perf.measure import Grid, Measurement, against_loop, time_grid
-from bench.reference import isrl as reference
 from bench.sweeps.points import resolve
 
 

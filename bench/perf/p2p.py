@@ -10,8 +10,8 @@ from bench.data.task import Linear, Peers, Task
 from bench.data.tasks.peers import linear_p2p
 from bench.kernels.graph import dense
 from bench.models.linear import Personal, logistic, logistic_loss
+from bench.papers.p2p import reference
 from bench.perf.measure import Grid, Measurement, Timed, best_time, time_grid
-from bench.reference import p2p as reference
 from bench.sweeps.points import resolve
 from bench.sweeps.spec import Entry, Sweep, grid
 

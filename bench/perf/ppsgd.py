@@ -7,8 +7,8 @@ import numpy as np
 from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.papers import SWEEPS
+from bench.papers.ppsgd import reference
 from bench.perf.measure import Grid, Measurement, against_loop, time_grid, time_rounds, together
-from bench.reference import ppsgd as reference
 from bench.sweeps.points import Point, resolve
 from bench.sweeps.spec import Sweep
 

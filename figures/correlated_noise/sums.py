@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from bench.analysis import select, style
 from bench.analysis.select import REPETITION
 from bench.errors import InputError
-from bench.theory.matrix_noise import strategy
+from bench.privacy.matrix_noise import strategy
 from figures.shared.derived import derived
 from figures.shared.figure import Figure
 

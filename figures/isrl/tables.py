@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pandas as pd
 
 from bench.analysis import tables
-from bench.theory import isrl as theory
-from bench.theory.isrl import EXPERIMENT, Setting
+from bench.papers.isrl import theory
+from bench.papers.isrl.theory import EXPERIMENT, Setting
 from figures.shared.figure import Figure
 
 EPSILONS = (0.75, 18.0)  # the ends of the range in the experiment
@@ -15,7 +15,7 @@ REBUILT = "rebuilt here from the sentences of the paper, not its printed formula
 
 
 def evaluate(rows_of: Callable[[Setting], list]) -> pd.DataFrame:
-    """Return one row per algorithm and epsilon, from a function of `bench.theory.isrl`."""
+    """Return one row per algorithm and epsilon, from a function of `bench.papers.isrl.theory`."""
     rows = [
         {"epsilon": epsilon} | row._asdict()
         for epsilon in EPSILONS
@@ -63,7 +63,7 @@ def draw(table: pd.DataFrame, title: str):
 
 
 def figure_of(about: str, rows_of: Callable[[Setting], list], title: str) -> Figure:
-    """Return the table of a function of `bench.theory.isrl`; it needs no runs."""
+    """Return the table of a function of `bench.papers.isrl.theory`; it needs no runs."""
     return Figure(
         about=about,
         sweeps=(),
@@ -78,8 +78,8 @@ TABLE_1 = figure_of(
 Gao et al. 2024, Table 1: risk, rounds, gradients for smooth losses, at the sizes of section 4.
 
 Constants and logarithms are left out and L = D = beta = 1, as in the paper, so only orders of magnitude are meaningful.
-The formulas are lost in the available text of the paper. They were reconstructed (`bench.theory.isrl`); "?" marks those
-that could not be.
+The formulas are lost in the available text of the paper. They were reconstructed (`bench.papers.isrl.theory`); "?"
+marks those that could not be.
 """,
     theory.table_1,
     "Smooth losses (Gao et al. 2024, Table 1)",
@@ -89,8 +89,8 @@ TABLE_2 = figure_of(
 Gao et al. 2024, Table 2: risk, rounds, gradients for losses that need not be smooth, at the sizes of section 4.
 
 Constants and logarithms are left out and L = D = beta = 1, as in the paper, so only orders of magnitude are meaningful.
-The formulas are lost in the available text of the paper. They were reconstructed (`bench.theory.isrl`); "?" marks those
-that could not be.
+The formulas are lost in the available text of the paper. They were reconstructed (`bench.papers.isrl.theory`); "?"
+marks those that could not be.
 """,
     theory.table_2,
     "Losses that need not be smooth (Gao et al. 2024, Table 2)",

@@ -2,9 +2,9 @@
 
 Final objective and accuracy by T/n, for three splits: an equal one, Proposition 2 as printed, which lets the noise grow
 with time, and Proposition 2 with the weights of Theorem 2 in the order of its recursion, which lets the noise shrink
-(`bench.theory.p2p` says why). All runs start from the private warm start. Theorem 1 composes an equal split by the
-smallest of three sums, but an uneven split only by the sum of the epsilons; where the equal split is better, this is
-the reason.
+(`bench.papers.p2p.theory` says why). All runs start from the private warm start. Theorem 1 composes an equal split by
+the smallest of three sums, but an uneven split only by the sum of the epsilons; where the equal split is better, this
+is the reason.
 """
 
 import pandas as pd

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bench.analysis import select
-from bench.theory.ppsgd import Measured, everybody, minimal_norm, threshold
+from bench.papers.ppsgd.theory import Measured, everybody, minimal_norm, threshold
 from figures.ppsgd import common, fig1a, sampled_theory
 from figures.ppsgd.common import GLOBAL, LOCAL, ppsgd_runs
 from figures.ppsgd.digits import TUNINGS

@@ -26,8 +26,8 @@ from tiny_peers import (
 from bench.algorithms.admm import METHOD, admm
 from bench.algorithms.parts import peers
 from bench.errors import InputError
+from bench.papers.p2p import reference
 from bench.privacy.accounting import epsilon
-from bench.reference import p2p as reference
 from bench.sweeps.spec import arguments
 
 ARGS = {"mu": MU, "penalty": 0.3}

@@ -6,7 +6,7 @@ from tiny_coordinate_descent import L0, SIGMA
 from tiny_peers import ALIKE, STRONG, P, constants, logistic_peers, minimizer, play_many, value, with_peers
 
 from bench.algorithms.coordinate_descent import METHOD
-from bench.theory import p2p as theory
+from bench.papers.p2p import theory
 
 
 def gaps(task, **args):

@@ -5,7 +5,7 @@ import numpy as np
 from tiny_coordinate_descent import L0, SIGMA, start_of
 from tiny_peers import MU, N, P, listed, logistic_peers
 
-from bench.reference import p2p as reference
+from bench.papers.p2p import reference
 
 
 def test_the_starts():

@@ -11,7 +11,7 @@ from bench.algorithms.local_models import METHOD
 from bench.algorithms.parts import peers
 from bench.data.tasks.synthetic import synthetic
 from bench.errors import InputError
-from bench.reference import p2p as reference
+from bench.papers.p2p import reference
 from bench.sweeps.spec import arguments
 
 ROUNDS = 30

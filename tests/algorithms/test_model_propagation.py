@@ -24,8 +24,8 @@ from bench.algorithms.model_propagation import METHOD
 from bench.algorithms.parts import peers
 from bench.errors import InputError
 from bench.kernels.graph import confidence, propagate
+from bench.papers.p2p import reference
 from bench.privacy.accounting import epsilon
-from bench.reference import p2p as reference
 from bench.sweeps.spec import arguments
 
 ROUNDS, TICKS = 20, 50

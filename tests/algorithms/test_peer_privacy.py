@@ -28,10 +28,9 @@ from tiny_peers import (
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.coordinate_descent import METHOD
+from bench.papers.p2p import reference, theory
 from bench.privacy.accounting import epsilon
-from bench.reference import p2p as reference
 from bench.sweeps.spec import arguments
-from bench.theory import p2p as theory
 
 SIGMA, L0, DELTA = 3.0, 0.5, float(np.exp(-5))
 BASE = {"mu": MU, "start": "constant"}

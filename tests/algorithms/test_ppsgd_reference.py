@@ -15,7 +15,7 @@ from bench.algorithms.ppsgd import ppsgd
 from bench.data.task import Task
 from bench.kernels import gradient, sampling
 from bench.models.additive import squared_loss
-from bench.reference import ppsgd as reference
+from bench.papers.ppsgd import reference
 
 PERSONALIZATION = [0.0, 0.3, 1.0, 3.0, np.inf]
 

@@ -9,7 +9,7 @@ from tiny_ppsgd import AT_LEAST_TWO, D, K, last, stored_task
 
 from bench.data.task import Task
 from bench.models.additive import squared_loss
-from bench.reference import ppsgd as reference
+from bench.papers.ppsgd import reference
 
 
 @pytest.mark.parametrize(("noise_multiplier", "clip_norm"), [(0.0, np.inf), (0.0, 0.1), (1.0, 10.0), (1000.0, 100.0)])

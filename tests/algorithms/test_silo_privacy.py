@@ -10,8 +10,8 @@ from tiny_silos import random_records
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.parts import silos
 from bench.errors import InputError
+from bench.papers.isrl import theory
 from bench.privacy import accounting, events
-from bench.theory import isrl as theory
 
 DELTA = 1e-6
 TASK = random_records(0, records=64)

@@ -17,7 +17,7 @@ from bench.algorithms.parts import silos
 from bench.algorithms.subgradient import subgradient
 from bench.errors import InputError
 from bench.models import linear
-from bench.reference import isrl as reference
+from bench.papers.isrl import reference
 
 QUIET = {"clip_norm": float("inf"), "noise_multiplier": 0.0}
 CURVATURE = 1.0 / np.arange(1, 41) ** 2

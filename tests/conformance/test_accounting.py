@@ -10,10 +10,9 @@ from dp_accounting.privacy_accountant import NeighboringRelation
 from dp_accounting.rdp import RdpAccountant
 from scipy.stats import norm
 
-from bench.conformance import ACCOUNTING, FOLDER, GOLDEN_RUNS, make
+from bench.conformance import ACCOUNTING, FOLDER, GOLDEN_RUNS, make, second
 from bench.conformance.cases import ACCOUNTANTS, CASES, READINGS, RELATIONS, SAMPLERS, UPPER
 from bench.privacy.accounting import ORDERS
-from bench.reference import privacy as second
 
 FILE = json.loads((FOLDER / ACCOUNTING).read_text())
 ENTRIES = [(case, entry) for case in FILE["cases"] for entry in case["numbers"]]

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from bench import __main__ as command
+from bench.conformance import second
 from bench.conformance.accounting import epsilon, second_epsilon
 from bench.conformance.answers import numbers
 from bench.conformance.cases import CASES, READINGS
 from bench.conformance.check import check, text_of
 from bench.privacy.accounting import ORDERS
-from bench.reference import privacy as second
 
 CASE = {case.name: case for case in CASES}
 READING = {reading.name: reading for reading in READINGS}

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from made_up_points import made_once, points_of
 
-from bench.papers.pfl_cells import SINGLE_NODE
+from bench.papers.pfl.cells import SINGLE_NODE
 from figures.pfl.common import CELL, DATASETS, MODELS, TABLES
 from figures.pfl.published import published_cells
 

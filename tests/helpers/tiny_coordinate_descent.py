@@ -5,7 +5,7 @@ import numpy as np
 from tiny_peers import MU, N, listed
 
 from bench.algorithms.coordinate_descent import METHOD
-from bench.reference import p2p as reference
+from bench.papers.p2p import reference
 
 SIGMA, L0 = 3.0, 0.5
 TICKS = 60

@@ -15,8 +15,8 @@ from bench.data.task import Linear
 from bench.data.tasks.peers import linear_p2p
 from bench.kernels.graph import confidence
 from bench.models.linear import squared, squared_loss
+from bench.papers.p2p import theory
 from bench.sweeps.spec import arguments, parameters
-from bench.theory import p2p as theory
 
 N, P = 10, 3
 MU = 0.4

@@ -13,11 +13,11 @@ from bench.data.tasks import odd_even
 from bench.data.tasks.quadratic import LIPSCHITZ, lipschitz
 from bench.errors import InputError
 from bench.execution.run import run_sweep
-from bench.papers import SWEEPS, isrl, isrl_noise, isrl_rounds
+from bench.papers import SWEEPS
+from bench.papers.isrl import noise, rounds, sweeps, theory
 from bench.privacy import accounting
 from bench.sweeps.points import resolve
 from bench.sweeps.spec import Entry, Sweep, arguments, grid
-from bench.theory import isrl as theory
 from figures.isrl import gradients
 
 NAMES = ("isrl_odd_even", "isrl_nonsmooth", "isrl_rounds", "isrl_heterogeneity")
@@ -51,11 +51,11 @@ def test_every_point_costs_what_its_label_says(name):
         for row in by_budget(entry.points, 2).to_dict("records"):
             costs = spent(sweep, entry, row, row.get("num_records", odd_even.NUM_RECORDS))
             target = row["target_epsilon"]
-            if row["calibration"] == isrl_noise.SILENT:
+            if row["calibration"] == noise.SILENT:
                 assert math.isinf(target)
                 assert row["noise_multiplier"] == 0
                 assert set(costs.values()) == {math.inf}
-            elif row["calibration"] == isrl_noise.EXACT:
+            elif row["calibration"] == noise.EXACT:
                 assert 0.998 * target <= costs["exact"] <= target
             else:
                 assert (1 - 4 * accounting.MARGIN) * target <= costs["paper"] <= target
@@ -73,9 +73,9 @@ def test_noise_below_the_label_would_be_seen():
 
 def test_a_calibration_that_does_not_exist_is_refused():
     with pytest.raises(InputError, match="no calibration is called 'exakt'"):
-        isrl_noise.noise(3.0, "exakt", 1, 1e-6)
+        noise.noise(3.0, "exakt", 1, 1e-6)
     with pytest.raises(InputError, match="epsilon is 3 with calibration 'no noise'"):
-        isrl_noise.noise(3.0, isrl_noise.SILENT, 1, 1e-6)
+        noise.noise(3.0, noise.SILENT, 1, 1e-6)
 
 
 @pytest.mark.parametrize(
@@ -156,10 +156,10 @@ def test_heterogeneity_is_measured_at_one_noise():
     """All distances share clipping, noise and settings, and the clipping is that of the largest."""
     sweep = WHOLE["isrl_heterogeneity"]
     for entry in sweep.entries.values():
-        assert (entry.points["clip_norm"] == lipschitz(max(isrl_rounds.SPREADS))).all()
+        assert (entry.points["clip_norm"] == lipschitz(max(rounds.SPREADS))).all()
         apart = entry.points.groupby("spread")
         parts = [part.drop(columns=["spread", "task"]).reset_index(drop=True) for _, part in apart]
-        assert len(parts) == len(isrl_rounds.SPREADS)
+        assert len(parts) == len(rounds.SPREADS)
         for part in parts[1:]:
             pd.testing.assert_frame_equal(part, parts[0])
     tasks = {name: make(0) for name, make in sweep.tasks.items()}
@@ -180,9 +180,9 @@ def test_smoke_is_a_part_of_the_whole(name):
 
 
 def test_the_step_grid_holds_what_is_chosen_inside():
-    assert isrl.STEPS[0] == 1.0
-    assert isrl.STEPS[-1] == 1000.0
-    np.testing.assert_allclose(np.diff(np.log(isrl.STEPS)), np.log(1000) / 15, rtol=0.02)
+    assert sweeps.STEPS[0] == 1.0
+    assert sweeps.STEPS[-1] == 1000.0
+    np.testing.assert_allclose(np.diff(np.log(sweeps.STEPS)), np.log(1000) / 15, rtol=0.02)
 
 
 # Evaluated before the first round and after the last, whatever the number of rounds.

@@ -7,9 +7,9 @@ import pytest
 from isrl_setting import DELTA, EPSILONS, n
 
 from bench.errors import InputError
+from bench.papers.isrl import theory as isrl
 from bench.privacy import accounting
 from bench.privacy.events import REPLACE, fixed_size_gaussian, full_gaussian
-from bench.theory import isrl
 
 
 def exact(sigma, rounds, delta=DELTA):

@@ -7,7 +7,7 @@ import pytest
 from isrl_setting import DELTA, SETTING, M, N, d, n
 
 from bench.errors import InputError
-from bench.theory import isrl
+from bench.papers.isrl import theory as isrl
 
 
 def test_phases_halve_and_fit():

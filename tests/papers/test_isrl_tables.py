@@ -4,7 +4,7 @@ import numpy as np
 from isrl_setting import EPSILONS, N, d, n
 
 from bench.data.tasks import odd_even
-from bench.theory import isrl
+from bench.papers.isrl import theory as isrl
 
 
 def test_the_experiment_of_the_tables_is_the_one_that_runs():

@@ -8,7 +8,7 @@ import pytest
 
 from bench.algorithms.mr_mtl import releases
 from bench.data.tasks.school import made_up_schools
-from bench.papers.mrmtl import BATCH_SIZE, DELTA, EPSILONS, ROUNDS, mrmtl_school, noise
+from bench.papers.mrmtl.sweeps import BATCH_SIZE, DELTA, EPSILONS, ROUNDS, mrmtl_school, noise
 from bench.privacy.accounting import epsilon
 
 SIZES = [17, 33, 40, 63, 64, 95, 96, 127, 200]  # just before and after another batch, and the smallest and largest

@@ -17,7 +17,8 @@ from bench.algorithms.coordinate_descent import METHOD
 from bench.data.tasks.movielens import movielens
 from bench.data.tasks.peers import linear_p2p
 from bench.execution.run import run_sweep
-from bench.papers import p2p, p2p_noise
+from bench.papers.p2p import noise
+from bench.papers.p2p import sweeps as p2p
 from bench.privacy.accounting import epsilon
 from bench.store import SCALES
 from bench.sweeps.points import resolve
@@ -149,12 +150,12 @@ def test_one_release_costs_the_whole_budget(name):
 
 def test_the_noise_of_one_update_is_the_formula_of_the_paper():
     for wanted in p2p.EPSILONS:
-        assert p2p_noise.sigma(wanted, 1, "laplace") == pytest.approx(2 / wanted, rel=1e-3)
-        assert p2p_noise.sigma(wanted, 8, "laplace") <= 8 * 2 / wanted * 1.001
+        assert noise.sigma(wanted, 1, "laplace") == pytest.approx(2 / wanted, rel=1e-3)
+        assert noise.sigma(wanted, 8, "laplace") <= 8 * 2 / wanted * 1.001
 
 
 def test_calibrations_are_published_clipped_and_gaussian():
-    table = p2p_noise.scaled(p2p_noise.calibrations(list(p2p_noise.MECHANISMS), [1.0, 10.0]))
+    table = noise.scaled(noise.calibrations(list(noise.MECHANISMS), [1.0, 10.0]))
     assert table["calibration"].tolist() == ["published", "clipped", "clipped", "gaussian", "gaussian"]
     published = table["calibration"] == "published"
     assert (table.loc[published, ["clip_norm", "lipschitz"]] == [math.inf, 1.0]).all(axis=None)

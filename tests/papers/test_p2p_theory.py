@@ -8,7 +8,7 @@ from scipy import optimize
 from slow_cases import cases
 
 from bench.errors import InputError
-from bench.theory import p2p
+from bench.papers.p2p import theory as p2p
 
 
 class Problem(NamedTuple):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from bench.kernels.sampling import full_queue_rounds, queue_rounds
-from bench.papers import SWEEPS, ppsgd
+from bench.papers import SWEEPS
+from bench.papers.ppsgd import sweeps
 from bench.sweeps.grids import with_grid
 
 UNEQUAL = SimpleNamespace(num_examples=np.r_[[10] * 40, [30] * 20, [400] * 3])
@@ -16,7 +17,7 @@ ARGS = {"batch_size": 10, "num_epochs": 2, "num_sampled": 5}
 @pytest.mark.parametrize("every", [1, 7, 10])
 def test_the_last_evaluation_is_before_the_tail(every):
     """Three users have most of the data: three quarters of all rounds have fewer than five users."""
-    rounds = ppsgd._evaluated_rounds(UNEQUAL, ARGS, every)
+    rounds = sweeps._evaluated_rounds(UNEQUAL, ARGS, every)
     full = full_queue_rounds(UNEQUAL.num_examples // 10, 2, 5)
     assert full < queue_rounds(UNEQUAL.num_examples // 10, 2, 5) / 2
     assert rounds % every == 0
@@ -25,7 +26,7 @@ def test_the_last_evaluation_is_before_the_tail(every):
 
 def test_data_of_fewer_rounds_are_evaluated_once():
     few = SimpleNamespace(num_examples=np.array([10] * 6))
-    assert ppsgd._evaluated_rounds(few, ARGS, 500) == 500
+    assert sweeps._evaluated_rounds(few, ARGS, 500) == 500
 
 
 @pytest.mark.parametrize(

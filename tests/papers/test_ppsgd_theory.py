@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from bench.theory import ppsgd as theory
+from bench.papers.ppsgd import theory
 
 INF = math.inf
 SAID = {

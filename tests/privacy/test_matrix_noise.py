@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.linalg import toeplitz
 
-from bench.theory import matrix_noise
-from bench.theory.matrix_noise import Bands, Strategy, strategy
+from bench.privacy import matrix_noise
+from bench.privacy.matrix_noise import Bands, Strategy, strategy
 
 ROUNDS, SEPARATION = 200, 16
 PLANNED = {"banded_sqrt": 16, "banded": 16, "blt": 4, "tree": 0}  # what each remembers

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bench.theory.pair_noise import covariance, hidden_from_one, hidden_from_outsiders
+from bench.privacy.pair_noise import covariance, hidden_from_one, hidden_from_outsiders
 
 
 def random_graph(n: int, seed: int) -> np.ndarray:

@@ -70,4 +70,3 @@ def test_a_lack_of_memory_is_no_fault_of_a_function(function, tmp_path):
 
     with pytest.raises(InputError, match="needs more memory than is available"):
         run(sweep_of({"Walk": Entry(method(**{function: lacks}), grid(step_size=[0.1]))}), tmp_path)
-

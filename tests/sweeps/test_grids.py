@@ -11,7 +11,11 @@ from tiny_sweeps import private_sgd, sweep_of, walks
 
 from bench.algorithms import ppsgd
 from bench.errors import InputError
-from bench.papers import SWEEPS, isrl, isrl_noise, p2p_noise, ppsgd_grid
+from bench.papers import SWEEPS
+from bench.papers.isrl import noise as isrl_noise
+from bench.papers.isrl.sweeps import DELTA
+from bench.papers.p2p import noise as p2p_noise
+from bench.papers.ppsgd import grid as ppsgd_grid
 from bench.privacy import accounting, events
 from bench.sweeps.grids import keeping_rounds, listed, with_grid, with_rounds
 from bench.sweeps.spec import Entry, grid
@@ -71,7 +75,7 @@ def test_noise_is_found_for_another_budget_and_number_of_rounds():
         assert set(points["target_epsilon"]) == {2.0, math.inf}
         for row in points.drop_duplicates(["target_epsilon", "calibration", "phase_rounds"]).itertuples():
             uses = 1 if once else row.phase_rounds
-            assert row.noise_multiplier == isrl_noise.noise(row.target_epsilon, row.calibration, uses, isrl.DELTA)
+            assert row.noise_multiplier == isrl_noise.noise(row.target_epsilon, row.calibration, uses, DELTA)
         assert (points["target_epsilon"].eq(math.inf) == points["calibration"].eq("no noise")).all()
 
 

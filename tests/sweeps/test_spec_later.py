@@ -6,7 +6,8 @@ from tiny_sweeps import WALK, points_of, sweep_of
 
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.papers import pfl, pfl_cells
+from bench.papers.pfl import cells
+from bench.papers.pfl import sweeps as pfl
 from bench.sweeps.grids import with_grid
 from bench.sweeps.points import resolve
 from bench.sweeps.spec import Entry, Later, Sweep, grid, known, on_task, select, thin
@@ -66,7 +67,7 @@ def test_points_have_it_wherever_they_are_compared_or_run(sweep, computed):
 
 def test_no_sweep_calibrates_by_loss_distributions_before_it_has_to(monkeypatch):
     asked = []
-    monkeypatch.setattr(pfl_cells, "_noise", lambda *key: asked.append(key) or 1.0)
+    monkeypatch.setattr(cells, "_noise", lambda *key: asked.append(key) or 1.0)
     sweeps = [make("laptop") for make in pfl.SWEEPS.values()]
     assert sum(len(points_of(sweep)) for sweep in sweeps) > 300
     assert asked == []

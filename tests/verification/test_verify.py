@@ -16,7 +16,7 @@ import bench
 from bench.cli.app import app
 from bench.errors import InputError
 from bench.kernels import draws
-from bench.papers import correlated_noise
+from bench.papers.correlated_noise import sweeps as correlated_noise
 from bench.store import part_files
 from bench.sweeps import rows
 from bench.sweeps.spec import Sweep

@@ -1,6 +1,6 @@
 """The server's noise over the rounds: independent, or correlated so that it partly cancels in the model's prefix sums.
 
-A round's noise is a row of C^-1 Z times sigma C_clip, with strategies C and their cost in `bench.theory.matrix_noise`.
+A round's noise is a row of C^-1 Z times sigma C_clip, with strategies C and their cost in `bench.privacy.matrix_noise`.
 Z depends on the key alone, so the noise remembered from earlier rounds belongs into `State.schedule`, which is computed
 once for all points of a sweep.
 
@@ -25,8 +25,8 @@ import jax.numpy as jnp
 
 from bench.errors import InputError, unknown_name
 from bench.kernels import gradient
-from bench.theory import matrix_noise
-from bench.theory.matrix_noise import Bands, Buffers, Strategy, Tree
+from bench.privacy import matrix_noise
+from bench.privacy.matrix_noise import Bands, Buffers, Strategy, Tree
 
 INDEPENDENT = "independent"
 NOISES = (INDEPENDENT, *matrix_noise.NAMES)

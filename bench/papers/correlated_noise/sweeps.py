@@ -13,8 +13,8 @@ from bench.algorithms import ALGORITHMS
 from bench.data.tasks import digits
 from bench.data.tasks.noise_only import nothing
 from bench.errors import unknown_name
+from bench.privacy.matrix_noise import strategy
 from bench.sweeps.spec import Entry, Sweep, grid, thin
-from bench.theory.matrix_noise import strategy
 
 ROUNDS = 200
 SEPARATION, BANDS, BUFFERS = 16, 16, 4  # of the sums; 160 users, ten per round

@@ -12,8 +12,8 @@ from bench.data.tasks.gossip import ALL_IN_ONE, NUM_AGENTS, NUM_EXAMPLES, adjace
 from bench.errors import unknown_name
 from bench.privacy.accounting import noise_multiplier
 from bench.privacy.events import REPLACE, full_gaussian
+from bench.privacy.pair_noise import hidden_from_one, hidden_from_outsiders
 from bench.sweeps.spec import Entry, Sweep, grid, thin
-from bench.theory.pair_noise import hidden_from_one, hidden_from_outsiders
 
 DELTA = 1e-5
 ROUNDS = 200

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 
 from bench.errors import InputError, unknown_name
+from bench.papers.isrl import theory
 from bench.privacy.accounting import noise_multiplier, safe
 from bench.privacy.events import REPLACE, full_gaussian
 from bench.sweeps.spec import grid
-from bench.theory import isrl as theory
 
 PUBLISHED, EXACT, SILENT = "published", "exact", "no noise"
 

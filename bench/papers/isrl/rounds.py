@@ -10,9 +10,9 @@ import pandas as pd
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.parts.silos import total_rounds
 from bench.data.tasks import quadratic
-from bench.papers.isrl_noise import EXACT, budgets, with_noise
+from bench.papers.isrl import theory
+from bench.papers.isrl.noise import EXACT, budgets, with_noise
 from bench.sweeps.spec import Entry, Sweep, grid, thin, with_tasks
-from bench.theory import isrl as theory
 
 TRIALS = 40
 RECORDS = [128, 512, 2048]  # of a silo

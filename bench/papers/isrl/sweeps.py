@@ -8,8 +8,8 @@ import pandas as pd
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.parts.silos import total_rounds
 from bench.data.tasks import odd_even
-from bench.papers import isrl_noise, isrl_rounds
-from bench.papers.isrl_noise import EXACT, PUBLISHED, budgets
+from bench.papers.isrl import noise, rounds
+from bench.papers.isrl.noise import EXACT, PUBLISHED, budgets
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 
 TRIALS = 20  # draws of the data; separating the methods at every epsilon takes more than the paper's 5
@@ -20,7 +20,7 @@ STEPS = [float(f"{step:.3g}") for step in np.geomspace(1, 1000, 16)]
 ROUNDS = [1, 2, 3, 4, 5, 7, 10, 14, 20, 28, 35, 50]
 PHASE_ROUNDS = [1, 2, 3, 5, 10, 20]
 
-with_noise = partial(isrl_noise.with_noise, delta=DELTA)
+with_noise = partial(noise.with_noise, delta=DELTA)
 
 
 def _in_equal_search(points: pd.DataFrame) -> pd.DataFrame:
@@ -142,6 +142,6 @@ def isrl_nonsmooth(scale: str) -> Sweep:
 SWEEPS = {
     "isrl_odd_even": isrl_odd_even,
     "isrl_nonsmooth": isrl_nonsmooth,
-    "isrl_rounds": isrl_rounds.isrl_rounds,
-    "isrl_heterogeneity": isrl_rounds.isrl_heterogeneity,
+    "isrl_rounds": rounds.isrl_rounds,
+    "isrl_heterogeneity": rounds.isrl_heterogeneity,
 }

@@ -1,7 +1,7 @@
 """The experiments of Bellet et al. 2018 (section 5, appendix D), and the smoke scale derived from them.
 
 Budgets are those of the published legends: epsilon of the coordinate descent, split equally over an agent's updates
-by Theorem 1, and 0.05 more where a private warm start comes first. `bench.papers.p2p_noise` says how noise is found.
+by Theorem 1, and 0.05 more where a private warm start comes first. `bench.papers.p2p.noise` says how noise is found.
 """
 
 import math
@@ -13,8 +13,8 @@ import pandas as pd
 from bench.algorithms import ALGORITHMS
 from bench.data.tasks.movielens import movielens
 from bench.data.tasks.peers import linear_p2p
-from bench.papers import p2p_noise
-from bench.papers.p2p_noise import (
+from bench.papers.p2p import noise
+from bench.papers.p2p.noise import (
     CLIPPED,
     DELTA,
     GAUSSIAN,
@@ -97,7 +97,7 @@ def p2p_private(scale: str) -> Sweep:
             "private CD": Entry(
                 ALGORITHMS["coordinate_descent"],
                 points,
-                complete=p2p_noise.of_private,
+                complete=noise.of_private,
                 made=(*NOISE, "budget", "num_updates"),
             )
         },
@@ -150,7 +150,7 @@ def _tasks_of(problems: pd.DataFrame) -> dict:
 def _warm(points: pd.DataFrame) -> pd.DataFrame:
     """Points that begin with the private warm start, with their noise."""
     points = points.assign(max_updates=max(UPDATES), start="propagation")
-    return p2p_noise.calibrated(p2p_noise.scaled(points))
+    return noise.calibrated(noise.scaled(points))
 
 
 def _to_test(tasks: pd.DataFrame) -> pd.DataFrame:
@@ -291,7 +291,7 @@ def p2p_movielens(scale: str) -> Sweep:
     warm["start"] = "propagation"
     private = pd.concat([cold, warm], ignore_index=True).merge(clipped, how="cross").assign(mu=MU, num_ticks=943)
     once = grid(budget=EPSILONS, step_size=steps, mu=MU).merge(clipped, how="cross")
-    shares = partial(p2p_noise.of_shares, cold=max(UPDATES), warm=4)
+    shares = partial(noise.of_shares, cold=max(UPDATES), warm=4)
     tasks = pd.DataFrame({"instances": ["test", "validation"], "task": ["movielens", "movielens_validation"]})
     paper = Sweep(
         name="p2p_movielens",

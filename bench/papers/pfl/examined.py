@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 
-from bench.papers.pfl_cells import EPOCHS, EPSILONS, MODELS, SETTINGS, SINGLE_NODE, SPLITS, sweep_of_cells
+from bench.papers.pfl.cells import EPOCHS, EPSILONS, MODELS, SETTINGS, SINGLE_NODE, SPLITS, sweep_of_cells
 from bench.sweeps.spec import Sweep, grid
 
 

@@ -4,8 +4,8 @@ import math
 
 import pandas as pd
 
-from bench.papers import pfl_examined
-from bench.papers.pfl_cells import EPSILONS, MODELS, SPLITS, sweep_of_cells
+from bench.papers.pfl import examined
+from bench.papers.pfl.cells import EPSILONS, MODELS, SPLITS, sweep_of_cells
 from bench.sweeps.spec import Sweep, grid
 
 CLIENTS = [1, 10, 25, 50, 100]
@@ -73,9 +73,9 @@ SWEEPS = {
     "pfl_splits": pfl_splits,
     "pfl_clients": pfl_clients,
     "pfl_epsilon": pfl_epsilon,
-    "pfl_averaging": pfl_examined.pfl_averaging,
-    "pfl_normalisation": pfl_examined.pfl_normalisation,
-    "pfl_one_client": pfl_examined.pfl_one_client,
-    "pfl_small_epsilon": pfl_examined.pfl_small_epsilon,
-    "pfl_alone": pfl_examined.pfl_alone,
+    "pfl_averaging": examined.pfl_averaging,
+    "pfl_normalisation": examined.pfl_normalisation,
+    "pfl_one_client": examined.pfl_one_client,
+    "pfl_small_epsilon": examined.pfl_small_epsilon,
+    "pfl_alone": examined.pfl_alone,
 }

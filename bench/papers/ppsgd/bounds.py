@@ -9,11 +9,11 @@ import pandas as pd
 
 from bench.algorithms import ALGORITHMS
 from bench.data.tasks.bounded import bounded, examples_of_users
-from bench.papers.ppsgd_grid import PERSONALIZATION, once_for_local
+from bench.papers.ppsgd import theory
+from bench.papers.ppsgd.grid import PERSONALIZATION, once_for_local
 from bench.privacy.accounting import noise_multiplier
 from bench.privacy.events import gaussian_readings
 from bench.sweeps.spec import Entry, Sweep, grid, thin
-from bench.theory import ppsgd as theory
 
 NUM_CLIENTS, NUM_FEATURES, LABEL_NOISE, CLIP_NORM, DELTA = theory.Measured()
 SMOOTHNESS = 2.0  # 2 R^2

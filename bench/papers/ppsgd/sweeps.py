@@ -10,8 +10,8 @@ import pandas as pd
 from bench.algorithms import ALGORITHMS
 from bench.data.tasks import digits, tags
 from bench.kernels.sampling import full_queue_rounds
-from bench.papers import ppsgd_synthetic, ppsgd_theory
-from bench.papers.ppsgd_grid import PERSONALIZATION, once_for_local, with_further_steps, with_learning_alone
+from bench.papers.ppsgd import bounds, synthetic
+from bench.papers.ppsgd.grid import PERSONALIZATION, once_for_local, with_further_steps, with_learning_alone
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 
 EVAL_EVERY = 500  # of the experiments on real data
@@ -245,13 +245,13 @@ def ppsgd_cnn(scale: str) -> Sweep:
 
 
 SWEEPS = {
-    "ppsgd_synthetic": ppsgd_synthetic.ppsgd_synthetic,
-    "ppsgd_longer": ppsgd_synthetic.ppsgd_longer,
+    "ppsgd_synthetic": synthetic.ppsgd_synthetic,
+    "ppsgd_longer": synthetic.ppsgd_longer,
     "ppsgd_digits": ppsgd_digits,
     "ppsgd_tags": ppsgd_tags,
     "ppsgd_tags_made_up": ppsgd_tags_made_up,
     "ppsgd_cnn": ppsgd_cnn,
-    "ppsgd_theory": ppsgd_theory.ppsgd_theory,
-    "ppsgd_sampled_theory": ppsgd_theory.ppsgd_sampled_theory,
-    "ppsgd_sampling": ppsgd_theory.ppsgd_sampling,
+    "ppsgd_theory": bounds.ppsgd_theory,
+    "ppsgd_sampled_theory": bounds.ppsgd_sampled_theory,
+    "ppsgd_sampling": bounds.ppsgd_sampling,
 }

@@ -7,7 +7,7 @@ import pandas as pd
 
 from bench.algorithms import ALGORITHMS
 from bench.data.tasks.synthetic import synthetic
-from bench.papers.ppsgd_grid import PERSONALIZATION, once_for_local
+from bench.papers.ppsgd.grid import PERSONALIZATION, once_for_local
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 
 

@@ -15,7 +15,7 @@ from bench.algorithms.parts import participation
 from bench.data.task import Task
 from bench.data.tasks.synthetic import synthetic
 from bench.models.additive import squared_loss
-from bench.papers.ppsgd import SWEEPS
+from bench.papers.ppsgd.sweeps import SWEEPS
 
 USERS, EACH, FEATURES = 11, 6, 3
 BLOCK = 4  # so that the last block has empty places

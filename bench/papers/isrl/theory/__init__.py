@@ -8,8 +8,13 @@ The available text of the paper has lost its formulas. Each formula here is rebu
 Where a constant can be derived, its derivation is given with it, and a test repeats it.
 """
 
-from bench.theory.isrl.noise import moments_noise_multiplier, smallest_rate, zcdp_noise_multiplier, zcdp_overspending
-from bench.theory.isrl.schedules import (
+from bench.papers.isrl.theory.noise import (
+    moments_noise_multiplier,
+    smallest_rate,
+    zcdp_noise_multiplier,
+    zcdp_overspending,
+)
+from bench.papers.isrl.theory.schedules import (
     accelerated_rounds,
     convolution_radius,
     growth,
@@ -22,8 +27,8 @@ from bench.theory.isrl.schedules import (
     regularizations,
     subgradient_rounds,
 )
-from bench.theory.isrl.setting import Setting, check
-from bench.theory.isrl.tables import EXPERIMENT, Row, heterogeneous_risk_before, optimal_risk, table_1, table_2
+from bench.papers.isrl.theory.setting import Setting, check
+from bench.papers.isrl.theory.tables import EXPERIMENT, Row, heterogeneous_risk_before, optimal_risk, table_1, table_2
 
 __all__ = [
     "EXPERIMENT",

@@ -6,7 +6,7 @@ Each gives sigma, the standard deviation of the noise on a silo's sum of clipped
 import math
 
 from bench.errors import InputError
-from bench.theory.isrl.setting import check_budget
+from bench.papers.isrl.theory.setting import check_budget
 
 EXACT = "take the exact calibration instead (bench.privacy.accounting.noise_multiplier)"
 

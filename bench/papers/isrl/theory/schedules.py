@@ -6,7 +6,7 @@ Theorems C.1 (Algorithm 1), D.5 (Algorithm 6), E.2 (Moreau envelopes) and G.1 (A
 import math
 
 from bench.errors import InputError, unknown_name
-from bench.theory.isrl.setting import Setting, check
+from bench.papers.isrl.theory.setting import Setting, check
 
 
 def privacy_term(setting: Setting) -> float:

@@ -6,9 +6,9 @@ Constants and logarithms are left out, L = D = beta = 1, and M = N, as in the pa
 import math
 from typing import NamedTuple
 
-from bench.theory.isrl.noise import smallest_rate
-from bench.theory.isrl.schedules import privacy_term
-from bench.theory.isrl.setting import Setting, check
+from bench.papers.isrl.theory.noise import smallest_rate
+from bench.papers.isrl.theory.schedules import privacy_term
+from bench.papers.isrl.theory.setting import Setting, check
 
 EXPERIMENT: dict = {"silos": 25, "answering": 25, "records": 1238, "features": 50, "delta": 1238**-2}  # of section 4
 

@@ -1,0 +1,1 @@
+"""Kalinin and Lampert 2024, noise correlated over rounds: sweeps."""

@@ -1,0 +1,1 @@
+"""Allouah et al. 2024, noise shared by neighbours: sweeps."""

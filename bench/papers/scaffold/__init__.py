@@ -1,0 +1,1 @@
+"""Noble et al. 2022, private SCAFFOLD: a sweep."""
