@@ -20,7 +20,7 @@ from bench.privacy.events import check_delta
 PROTOCOL = "protocol.json"
 LATER = (OWN_STEPS, OWN_EPOCHS)  # roles that were not tuned where a protocol has no `space`
 EARLIER: Mapping[str, Space] = {"few_images_dirichlet": {"step_size": Interval(0.03, 1.0)}}  # what it then was
-REPLACED = ("few_images", "cifar_users")  # tasks whose results without one cannot be continued
+REPLACED = ("few_images",)  # tasks whose results without one cannot be continued
 
 
 class Protocol(NamedTuple):
