@@ -1,6 +1,7 @@
 """The problems of the suite, by the names used for comparisons."""
 
 import dataclasses
+import logging
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import flax.linen as nn
+import numpy as np
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.loading import load_network
@@ -35,14 +37,18 @@ from bench.data.tasks.clients_file import (
     TEST,
     VALIDATION,
     clients_file,
-    clients_table,
     clients_with_network,
+    dual_pays,
+    num_train,
+    read_clients,
+    said,
     sums_of_squares,
 )
 from bench.data.tasks.images import PICTURES, client_size, largest_weight
 from bench.data.tasks.registry import TASKS, compared, misnamed
 from bench.errors import InputError
 
+log = logging.getLogger(__name__)
 PERSONAL = "log:1:100"  # ratio of the step sizes of PPSGD
 OWN_EXAMPLES = "every user's own test examples"
 BY_WEIGHT = {  # how users are weighted, by the end of a metric's name
@@ -348,8 +354,9 @@ def own_clients(
     label: str | None = None,
     regression: bool = False,
     network: Any = None,
+    drop_small: bool = False,
 ) -> Problem:
-    """Return the problem of a user's own clients.
+    """Return the problem of a user's own clients, and log what their file has.
 
     Args:
         path: an npz file of arrays, a CSV or Parquet file, or a folder of those.
@@ -357,42 +364,39 @@ def own_clients(
         regression: whether to predict labels as numbers; not for npz files, nor with a network.
         network: a flax module, a function that returns one, or FILE.py:NAME of either: inputs [example, ...] -> logits
             [example, class]. Without it the model is linear.
+        drop_small: whether to leave out clients with fewer than five examples.
 
     Raises:
-        InputError: for an option that does not apply to npz files, or a network that cannot be loaded.
+        InputError: for a file that cannot be used, an option that does not apply to npz files, or a network that cannot
+            be loaded.
     """
     path = Path(path)
     if path.is_file() and path.suffix != ".npz" and not is_table(path):
         raise InputError(f"{path} is no file of clients: give an npz file, or a CSV or Parquet file")
     if network is not None and regression:
         raise InputError("a network is for classes: leave out --regression, or --network for a linear model of numbers")
-    if path.suffix == ".npz":
-        if regression or client is not None or label is not None:
-            raise InputError(f"{path} has no columns, and its targets are classes: give a CSV or Parquet file")
-        make = partial(clients_file, path=path)
-    else:
-        columns = {"client": client or CLIENT, "label": label or LABEL}
-        make = partial(clients_table, path=path, **columns, regression=regression)
-    measured: dict = {}
+    if path.suffix == ".npz" and (regression or client is not None or label is not None):
+        raise InputError(f"{path} has no columns, and its targets are classes: give a CSV or Parquet file")
+    columns: dict[str, Any] = {"client": client or CLIENT, "label": label or LABEL}
+    found = read_clients(path, **columns, regression=regression, network=network is not None, drop_small=drop_small)
+    for line in said(found, path):
+        log.warning("%s", line)
+    users, sizes = np.unique(found.clients, return_counts=True)
+    facts: dict[str, Any] = {
+        "test_ratio": TEST / (1 - TEST - VALIDATION),
+        "held_out": "a tenth of each client's examples",
+    }
+    where: dict[str, Any] = {"path": path, **columns, "drop_small": drop_small}
     if network is not None:
         module, _ = load_network(network)
-        columns = {} if path.suffix == ".npz" else {"client": client or CLIENT, "label": label or LABEL}
-        make = partial(_own_network, path=path, network=network, **columns)
-        return _users_alike(
-            path.name,
-            make,
-            steps="log:1e-3:1",
-            local="dense",
-            by_user=Hits(module),
-            clip_norm=1.0,
-            test_ratio=TEST / (1 - TEST - VALIDATION),
-            held_out="a tenth of each client's examples",
-            common=f"{NUM_COMMON} test examples of all clients",
-        )
-    if regression:
-        measured = {"metric": "test_squared_error", "tuned_by": "validation_squared_error"}
-        measured |= {"by_user": sums_of_squares, "also": ERRORS_BY_USER}
-    ratio = TEST / (1 - TEST - VALIDATION)
-    return _users(
-        path.name, make, steps="log:1e-4:1", test_ratio=ratio, held_out="a tenth of each client's examples", **measured
-    )
+        facts |= {"steps": "log:1e-3:1", "local": "dense", "by_user": Hits(module), "clip_norm": 1.0}
+        common = f"{NUM_COMMON} test examples of all clients"
+        on = _users_alike(path.name, partial(_own_network, network=network, **where), common=common, **facts)
+    else:
+        facts |= {"steps": "log:1e-4:1", "local": "dual" if dual_pays(found) else "dense"}
+        if regression:
+            facts |= {"metric": "test_squared_error", "tuned_by": "validation_squared_error"}
+            facts |= {"by_user": sums_of_squares, "also": ERRORS_BY_USER}
+        on = _users(path.name, partial(clients_file, **where, regression=regression), **facts)
+    fits = {"batch_size": num_train(sizes.min()), "num_sampled": len(users)}
+    return dataclasses.replace(on, defaults={name: min(usual, fits[name]) for name, usual in on.defaults.items()})

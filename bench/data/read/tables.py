@@ -3,12 +3,15 @@
 import csv
 import hashlib
 import json
+import os
+import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
@@ -24,7 +27,8 @@ KINDS = {  # ending -> what such a file is, and what to do where it cannot be re
 }
 ENDINGS = tuple(KINDS)
 MOST_CLASSES = 1000
-EMPTY = ("", "NA", "N/A", "NaN", "nan", "null")  # the content of a CSV's cell without a number
+EMPTY = ("", "NA", "N/A", "NaN", "nan", "null")  # the content of a CSV's cell without a number or a class
+NAMELESS = r"\s*|Unnamed: [0-9]+"  # the column of row numbers that pandas writes, and what it calls it once it is read
 WORDS, WHOLE, DECIMAL, TRUTH = "words", "whole numbers", "numbers with a decimal point", "true and false"  # kinds
 ROUNDED = r"[+-]?[0-9](?:\.[0-9]*)?[eE]\+(?:1[5-9]|[2-9][0-9])"  # as programs write whole numbers that they rounded
 EXACT = "give names or whole numbers"  # the remedy for a column of numbers that may have been rounded
@@ -34,6 +38,23 @@ TEXT_OF = {  # kind -> how a CSV file beside a Parquet file of that kind writes 
     TRUTH: "True|False",
     DECIMAL: "(?!)",  # in several ways, so in none
 }
+
+
+class Clients(NamedTuple):
+    """A user's own examples.
+
+    inputs: float32 [example, feature]; for a network [example, ...], where they may be int32.
+    targets: classes, int64 from 0, or numbers, float32, [example].
+    clients: whose each example is, [example].
+    checksum: of all of them.
+    features: the names of the columns; () where they have none.
+    """
+
+    inputs: np.ndarray
+    targets: np.ndarray
+    clients: np.ndarray
+    checksum: str
+    features: tuple[str, ...] = ()
 
 
 class Table(NamedTuple):
@@ -48,17 +69,15 @@ class Table(NamedTuple):
 
 
 @cache
-def client_table(
-    path: Path, client: str, label: str, regression: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
-    """Return inputs float32 [example, feature], classes int64 from 0 or numbers float32 [example], clients as words
-    [example], and a checksum of all of them.
+def client_table(path: Path, client: str, label: str, regression: bool) -> Clients:
+    """Return the examples of a table, their clients as words.
 
     Clients and classes are compared as words, as the files have them: a client is one user in whatever file its
     examples are. So a column must be of one kind in all files, and no two of its words may be the same number.
 
     Args:
-        path: of a file, or of a folder of files, which are read in the order of their names.
+        path: of a file, or of a folder of files, which are read in the order of their names. A folder in it that is
+            called column=value, as programs write that partition a table, is a column of its files.
         client, label: columns; all others are features.
         regression: whether labels are numbers to predict, and not classes.
 
@@ -69,17 +88,23 @@ def client_table(
         raise InputError(f"column {client!r} is given as both client and label: name two columns")
     files = _files(path)
     words = (client,) if regression else (client, label)
-    tables = [_read(file, words) for file in files]
+    tables = [_with_folders(_read(file, words), file, path, words) for file in files]
     columns = list(tables[0].cells.columns)
     for file, (cells, _) in zip(files, tables, strict=True):
         for column in (client, label):
             if column not in cells.columns:
-                raise InputError(f"{file} has no column {shown(column)}: it has {cut(', '.join(cells.columns))}")
+                has = cut(", ".join(cells.columns))
+                raise InputError(f"{file} has no column {shown(column)}: it has {has}; name it by --client or --label")
         if set(cells.columns) != set(columns) or len(set(cells.columns)) < len(cells.columns):
             raise InputError(
                 f"{file} has other columns than {files[0]}, or a duplicate column: give all files the same columns"
             )
         for column in columns:
+            if re.fullmatch(NAMELESS, column):
+                raise InputError(
+                    f"{file} has a column without a name, as pandas writes the numbers of rows: write the file with "
+                    "index=False, or name the column if it is a feature"
+                )
             _check(file, column, cells[column], number=column not in words)
     for column in columns:
         (_one_kind if column in words else _one_kind_of_number)(files, tables, column)
@@ -100,7 +125,8 @@ def client_table(
     names = whole[client].to_numpy(object)
     distinct(path, client, pd.unique(names))
     parts = (repr((features, regression)).encode(), inputs.tobytes(), targets.tobytes(), "\0".join(names).encode())
-    return inputs, targets, names, hashlib.blake2b(b"\1".join(parts)).hexdigest()[:12]
+    checksum = hashlib.blake2b(b"\1".join(parts)).hexdigest()[:12]
+    return Clients(inputs, targets, names, checksum, tuple(features))
 
 
 def is_table(path: Path) -> bool:
@@ -113,13 +139,28 @@ def _files(path: Path) -> list[Path]:
         if not path.is_file():
             raise InputError(f"{path} is not a file or folder: give one of CSV or Parquet")
         return [path]
-    files = sorted(file for file in path.iterdir() if file.suffix in ENDINGS and file.name[0] not in "._")
+    files = []
+    for folder, folders, names in os.walk(path):
+        folders[:] = [name for name in folders if "=" in name]
+        files += [Path(folder, name) for name in names if Path(name).suffix in ENDINGS and name[0] not in "._"]
     for file in files:
         if not file.is_file():
             raise InputError(f"{file} is not a regular file: move it elsewhere")
     if not files:
         raise InputError(f"{path} has no file that ends in {' or '.join(ENDINGS)}: put some there")
-    return files
+    return sorted(files)
+
+
+def _with_folders(table: Table, file: Path, path: Path, words: Sequence[str]) -> Table:
+    """Return a table with a column for each folder column=value between it and `path`."""
+    cells = table.cells
+    for name in file.relative_to(path).parts[:-1]:
+        column, _, value = unquote(name).partition("=")
+        if column in cells.columns:
+            raise InputError(f"{file} and its folder {name} both have a column {shown(column)}: leave one out")
+        number = None if column in words else _number(value)
+        cells = cells.assign(**{column: float(number) if number is not None else pd.Series(value, cells.index, object)})
+    return table._replace(cells=cells)
 
 
 def _read(file: Path, words: Sequence[str]) -> Table:
@@ -141,14 +182,17 @@ def _read(file: Path, words: Sequence[str]) -> Table:
 
 
 def _csv(file: Path, words: Sequence[str]) -> Table:
-    # A client may be called NA or 007.
-    empty = {column: [""] if column == words[0] else list(EMPTY) for column in _header(file)}
+    names, separator = _header(file)
+    empty = {column: [""] if column in words else list(EMPTY) for column in names}
     with warnings.catch_warnings():
         # Without index_col=False, pandas takes the first column for row names where rows have one cell more.
         warnings.simplefilter("error", pd.errors.ParserWarning)
         # With low_memory, pandas would guess the kind of a column for each piece of a long file.
         table = pd.read_csv(
             file,
+            sep=separator,
+            header=0,
+            names=names,
             dtype=dict.fromkeys(words, str),
             na_values=empty,
             keep_default_na=False,
@@ -157,12 +201,23 @@ def _csv(file: Path, words: Sequence[str]) -> Table:
         )
     for column in {*words} & {*table.columns}:
         table[column] = pd.Series(table[column].to_numpy(object), dtype=object)
+    for label in {*words[1:]} & {*table.columns}:  # a client may be called NA or 007
+        unclear = np.flatnonzero(table[label].isin(EMPTY))
+        if len(unclear):
+            word, row = shown(table[label][unclear[0]]), unclear[0] + 1
+            raise InputError(
+                f"{file}: {shown(label)} is {word} in row {row}, as some programs write what is missing: leave the row "
+                "out, or give that class another name"
+            )
     return Table(table, {})
 
 
 def _parquet(file: Path, words: Sequence[str]) -> Table:
     whole = pq.ParquetFile(file).read()
     whole = whole.drop_columns(sorted(_row_names(whole.schema) & {*whole.column_names} - {*words}))
+    for place, field in enumerate(whole.schema):
+        if pa.types.is_decimal(field.type) and field.name not in words:
+            whole = whole.set_column(place, field.name, whole.column(place).cast(pa.float64()))
     of_words = {column: whole[column] for column in words if whole.column_names.count(column) == 1}
     # The numbers of a column do not depend on what pandas noted beside it, which can be damaged.
     table = whole.to_pandas(ignore_metadata=True)
@@ -252,8 +307,9 @@ def _one_kind_of_number(files: Sequence[Path], tables: Sequence[Table], column: 
         raise InputError(f"{kinds[True]}: {column!r} has {TRUTH}, but {kinds[False]} has numbers: write numbers in all")
 
 
-def _header(file: Path) -> list[str]:
-    """Return the names in the first line of a CSV file that is not blank.
+def _header(file: Path) -> tuple[list[str], str]:
+    """Return the names in the first line of a CSV file that is not blank, without spaces around them, and the letter
+    that separates them: a comma, or else a semicolon or a tab.
 
     Raises:
         InputError: for a name that occurs twice, which pandas would change.
@@ -263,10 +319,15 @@ def _header(file: Path) -> list[str]:
         names = next((row for row in csv.reader(lines) if row), None)
     if names is None:
         raise ValueError("it has no header line")
+    separator = ","
+    for other in ";\t":
+        if len(names) == 1 and other in names[0]:
+            names, separator = next(csv.reader(names, delimiter=other)), other
+    names = [name.strip() for name in names]
     for name in names:
-        if names.count(name) > 1:
+        if name and names.count(name) > 1:
             raise InputError(f"{file} has several columns {shown(name)}: give each a name of its own")
-    return names
+    return names, separator
 
 
 def _check(file: Path, column: str, values: pd.Series, *, number: bool) -> None:
@@ -287,8 +348,10 @@ def _check(file: Path, column: str, values: pd.Series, *, number: bool) -> None:
         return
     if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_complex_dtype(values):
         bad = np.flatnonzero(pd.to_numeric(values, errors="coerce").isna())
-        where = f"{shown(values.iloc[bad[0]])} in row {bad[0] + 1}" if len(bad) else str(values.dtype)
-        raise InputError(f"{file}: {shown(column)} has {where}: give numbers, or leave the column out")
+        first = values.iloc[bad[0]] if len(bad) else ""
+        where = f"{shown(first)} in row {bad[0] + 1}" if len(bad) else str(values.dtype)
+        remedy = "write decimal points" if re.fullmatch(r"[+-]?\d*,\d+", str(first).strip()) else "give numbers"
+        raise InputError(f"{file}: {shown(column)} has {where}: {remedy}, or leave the column out")
     infinite = np.flatnonzero(~np.isfinite(values.to_numpy(float)))
     if len(infinite):
         raise InputError(f"{file}: {shown(column)} is infinite in row {infinite[0] + 1}: give finite numbers")

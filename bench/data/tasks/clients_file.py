@@ -1,6 +1,7 @@
-"""A user's own data by client: one npz file of arrays, or tables as CSV or Parquet (`clients_table`)."""
+"""A user's own data by client: one npz file of arrays, or tables as CSV or Parquet."""
 
 import hashlib
+import math
 from functools import cache
 from pathlib import Path
 
@@ -9,9 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
+import psutil
 
 from bench.data.partition import by_label, hold_out, pack
-from bench.data.read.tables import CLIENT, EXACT, LABEL, client_table, distinct
+from bench.data.read.tables import CLIENT, EXACT, LABEL, Clients, client_table, distinct
 from bench.data.task import Task
 from bench.data.tasks import digits
 from bench.data.tasks.by_network import network_task
@@ -23,12 +25,13 @@ from bench.models.logits import apply_of
 NEEDED = ("inputs", "targets", "clients")
 LARGEST = float(np.finfo(np.float32).max)
 TEST, VALIDATION = 0.2, 0.1  # shares of each client's examples
+FEWEST = 5  # examples of a client
 HEAD, SEED = "head", 0  # the layer of a network that is its head, and the seed of its initial parameters
 
 
 @cache
-def _read(path: Path, network: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
-    """Return inputs [example, feature], classes [example], clients [example], and a checksum.
+def _read(path: Path, network: bool = False) -> Clients:
+    """Return the examples of an npz file.
 
     For a network, inputs are [example, ...], and whole numbers stay what they are.
     """
@@ -100,30 +103,124 @@ def _read(path: Path, network: bool = False) -> tuple[np.ndarray, np.ndarray, np
     distinct(path, "clients", map(str, np.unique(clients)))
     digest = hashlib.blake2b(b"".join(np.ascontiguousarray(a).tobytes() for a in (inputs, targets, clients)))
     if network and np.issubdtype(inputs.dtype, np.integer) and np.abs(inputs.astype(np.float64)).max() < 2**31:
-        return inputs.astype(np.int32), targets.astype(np.int64), clients, digest.hexdigest()[:12]
-    return inputs.astype(np.float32), targets.astype(np.int64), clients, digest.hexdigest()[:12]
+        return Clients(inputs.astype(np.int32), targets.astype(np.int64), clients, digest.hexdigest()[:12])
+    return Clients(inputs.astype(np.float32), targets.astype(np.int64), clients, digest.hexdigest()[:12])
 
 
-def clients_file(trial: int, *, path: str | Path) -> Task:
-    """Linear classification, one-versus-all as for digits, of a user's own examples by client.
+def _without_small(found: Clients) -> Clients:
+    """Return the examples of the clients that have enough."""
+    _, numbers, counts = np.unique(found.clients, return_inverse=True, return_counts=True)
+    kept = counts[numbers] >= FEWEST
+    if kept.all():
+        return found
+    arrays = (found.inputs[kept], found.targets[kept], found.clients[kept])
+    return Clients(*arrays, f"{found.checksum}, {FEWEST} at least", found.features)
+
+
+def read_clients(
+    path: Path,
+    *,
+    client: str = CLIENT,
+    label: str = LABEL,
+    regression: bool = False,
+    network: bool = False,
+    drop_small: bool = False,
+) -> Clients:
+    """Return the examples of a file; arguments as of `clients_file`."""
+    found = _read(path, network) if path.suffix == ".npz" else client_table(path, client, label, regression)
+    return _without_small(found) if drop_small else found
+
+
+def dual_pays(found: Clients) -> bool:
+    """Return whether the inner products of each client's examples are fewer numbers than the examples."""
+    return np.unique(found.clients, return_counts=True)[1].max() <= found.inputs.shape[1]
+
+
+def num_train(num_examples: int) -> int:
+    """Return how many examples of a client are for training."""
+    rest = num_examples - max(1, round(TEST * num_examples))
+    return int(rest - max(1, round(VALIDATION / (1 - TEST) * rest)))
+
+
+def said(found: Clients, path: Path) -> list[str]:
+    """Return what a file has, in a sentence, and another one where an example occurs twice."""
+    columns = f"features {cut(', '.join(found.features))}" if found.features else f"inputs of {found.inputs.shape[1:]}"
+    names, counts = np.unique(found.clients, return_counts=True)
+    size = f"{counts.min():,} to {counts.max():,}" if counts.min() < counts.max() else f"{counts.max():,}"
+    lines = [f"{path}: {columns}; {len(names):,} clients with {size} examples each"]
+    rows = pd.Series([x.tobytes() + y.tobytes() for x, y in zip(found.inputs, found.targets, strict=True)])
+    if twice := int(rows.duplicated().sum()):
+        lines.append(f"{path}: {twice:,} examples are repetitions of others, so the test may have training examples")
+    return lines
+
+
+def clients_file(
+    trial: int,
+    *,
+    path: str | Path,
+    client: str = CLIENT,
+    label: str = LABEL,
+    regression: bool = False,
+    drop_small: bool = False,
+) -> Task:
+    """Linear classification, one-versus-all as for digits, or regression, of a user's own examples by client.
 
     The trial shuffles each client's examples; 20 % are for testing, 10 % for tuning and the rest for training.
 
     Args:
         trial: the number of the split.
         path: an npz file with inputs (numbers [example, feature], best in the range of 0 to 1; add a column of ones
-            for a bias), targets (classes from 0, [example]) and clients (any names or numbers, [example]).
+            for a bias), targets (classes from 0, [example]) and clients (any names or numbers, [example]); or a CSV or
+            Parquet file with one example per row; or a folder of such files with the same columns.
+        client: the column with the owner of each example.
+        label: the column of classes, whole numbers or words; of numbers to predict with `regression`. All other columns
+            are features, in their order.
+        regression: predict the label as a number, by least squares.
+        drop_small: leave out clients with fewer than five examples.
 
     Raises:
-        InputError: an invalid file, fewer than two clients, or a client with fewer than five examples.
+        InputError: an invalid file, a column that is missing or not numeric, fewer than two clients, a client with
+            fewer than five examples, or one with so many that the arrays do not fit into memory.
     """
     path = Path(path)
-    inputs, classes, clients, checksum = _read(path)
-    return _task(trial, path, inputs, classes, clients, checksum)
+    found = read_clients(path, client=client, label=label, regression=regression, drop_small=drop_small)
+    inputs, targets = found.inputs, found.targets
+    outputs = 1 if regression else int(targets.max()) + 1
+    parts = _parts(trial, path, found.clients, inputs.shape[1] + outputs)
+    answers = targets.astype(np.float32 if regression else np.int32)
+
+    def stack(part: str):
+        listed = parts[part]
+        sizes = jnp.asarray([len(rows) for rows in listed], jnp.int32)
+        packed = (jnp.asarray(pack([array[rows] for rows in listed])) for array in (inputs, answers))
+        return (*packed, sizes)
+
+    features, labels, sizes = stack("train")
+    one_versus_all = labels[..., None] if regression else jax.nn.one_hot(labels, outputs) - 1 / outputs
+    dual = dual_pays(found)
+    return Task(
+        init_params=jnp.zeros((outputs, inputs.shape[1])),
+        num_examples=sizes,
+        train=(features, one_versus_all),
+        evaluation={part: stack(part) for part in ("test", "validation")},
+        gram=jnp.einsum("nid,njd->nij", features, features, precision="highest") if dual else None,
+        loss=squared_loss,
+        metrics=squared_errors if regression else digits.accuracy,
+        name=path.name,
+        source=f"{path.name}, {len(sizes)} clients",
+        checksum=found.checksum,
+    )
 
 
 def clients_with_network(
-    trial: int, *, path: str | Path, module: nn.Module, code: str, client: str = CLIENT, label: str = LABEL
+    trial: int,
+    *,
+    path: str | Path,
+    module: nn.Module,
+    code: str,
+    client: str = CLIENT,
+    label: str = LABEL,
+    drop_small: bool = False,
 ) -> Task:
     """Classification of a user's own examples by client, by a network and its cross-entropy.
 
@@ -132,21 +229,19 @@ def clients_with_network(
     Args:
         trial: the number of the split.
         path: an npz file as for `clients_file`, but with inputs [example, ...] of any shape, of which whole numbers
-            reach the network as int32; or a table as for `clients_table`.
+            reach the network as int32; or a table.
         module: inputs [example, ...] -> logits [example, class].
         code: a digest of the network's code; results of another one are not mixed.
-        client, label: columns of a table.
+        client, label, drop_small: as for `clients_file`.
 
     Raises:
-        InputError: as `clients_file` and `clients_table`, for a network that does not fit, or one with fewer logits
+        InputError: as `clients_file`, for a network that does not fit, or one with fewer logits
             than classes.
     """
     path = Path(path)
-    if path.suffix == ".npz":
-        inputs, targets, clients, checksum = _read(path, network=True)
-    else:
-        inputs, targets, clients, checksum = client_table(path, client, label, False)
-    parts = _parts(trial, path, clients)
+    found = read_clients(path, client=client, label=label, network=True, drop_small=drop_small)
+    inputs, targets, checksum = found.inputs, found.targets, found.checksum
+    parts = _parts(trial, path, found.clients, math.prod(inputs.shape[1:]))
     examples = {part: [(inputs[rows], targets[rows]) for rows in listed] for part, listed in parts.items()}
     name, classes = type(module).__name__, int(targets.max()) + 1
     train = examples.pop("train")
@@ -167,75 +262,32 @@ def clients_with_network(
     return task
 
 
-def clients_table(
-    trial: int, *, path: str | Path, client: str = CLIENT, label: str = LABEL, regression: bool = False
-) -> Task:
-    """Linear classification or regression on a user's table with one example per row.
-
-    Args:
-        trial: the number of the split.
-        path: a CSV or Parquet file, or a folder of such files with the same columns, which are concatenated.
-        client: the column with the owner of each example.
-        label: the column of classes, whole numbers or words; of numbers to predict with `regression`. All other columns
-            are features, in their order.
-        regression: predict the label as a number, by least squares.
+def _parts(trial: int, path: Path, clients: np.ndarray, width: int) -> dict[str, list]:
+    """Return the rows of the examples of each client in "train", "validation" and "test".
 
     Raises:
-        InputError: an invalid file, a column that is missing or not numeric, fewer than two clients, or a client
-            with fewer than five examples.
+        InputError: where there are too few clients or examples, and where arrays [client, example, width] would not fit
+            into memory, since all clients take as many places as the largest.
     """
-    path = Path(path)
-    inputs, targets, clients, checksum = client_table(path, client, label, regression)
-    return _task(trial, path, inputs, targets, clients, checksum, regression)
-
-
-def _task(
-    trial: int,
-    path: Path,
-    inputs: np.ndarray,
-    targets: np.ndarray,
-    clients: np.ndarray,
-    checksum: str,
-    regression: bool = False,
-) -> Task:
-    """Return the task of inputs [example, feature], classes or numbers [example], and clients [example]."""
-    parts = _parts(trial, path, clients)
-    answers = targets.astype(np.float32 if regression else np.int32)
-
-    def stack(part: str):
-        listed = parts[part]
-        sizes = jnp.asarray([len(rows) for rows in listed], jnp.int32)
-        packed = (jnp.asarray(pack([array[rows] for rows in listed])) for array in (inputs, answers))
-        return (*packed, sizes)
-
-    features, labels, sizes = stack("train")
-    outputs = 1 if regression else int(targets.max()) + 1
-    one_versus_all = labels[..., None] if regression else jax.nn.one_hot(labels, outputs) - 1 / outputs
-    return Task(
-        init_params=jnp.zeros((outputs, inputs.shape[1])),
-        num_examples=sizes,
-        train=(features, one_versus_all),
-        evaluation={part: stack(part) for part in ("test", "validation")},
-        gram=jnp.einsum("nid,njd->nij", features, features, precision="highest"),
-        loss=squared_loss,
-        metrics=squared_errors if regression else digits.accuracy,
-        name=path.name,
-        source=f"{path.name}, {len(sizes)} clients",
-        checksum=checksum,
-    )
-
-
-def _parts(trial: int, path: Path, clients: np.ndarray) -> dict[str, list]:
-    """Return the rows of the examples of each client in "train", "validation" and "test"."""
-    numbers, names = pd.factorize(clients, sort=True)
+    names, numbers, counts = np.unique(clients, return_inverse=True, return_counts=True)
     if len(names) < 2:
         raise InputError(f"{path}: all examples are of client {shown(str(names[0]))}: give at least two clients")
+    if counts.min() < FEWEST:
+        client = shown(str(names[counts.argmin()]))
+        raise InputError(
+            f"{path}: client {client} has {counts.min()} examples: five at least; --drop-small leaves out such clients"
+        )
+    needed, there = 4 * len(names) * counts.max() * width, psutil.virtual_memory().total
+    if needed > there / 4:
+        client = shown(str(names[counts.argmax()]))
+        raise InputError(
+            f"{path}: client {client} has {counts.max():,} of {len(clients):,} examples, and with as many places for "
+            f"each client the data take {needed / 1e9:.3g} GB of {there / 1e9:.3g} GB: divide that client, or leave "
+            "some of its examples out"
+        )
     rng = np.random.default_rng([trial, 0x0F11E])
     parts: dict[str, list] = {"train": [], "validation": [], "test": []}
     for members in by_label(numbers):
-        if len(members) < 5:
-            client = shown(str(clients[members[0]]))
-            raise InputError(f"{path}: client {client} has {len(members)} examples: five at least")
         rest, test = hold_out(members, TEST, rng)
         train, validation = hold_out(rest, VALIDATION / (1 - TEST), rng)
         for part, chosen in (("train", train), ("validation", validation), ("test", test)):

@@ -13,7 +13,7 @@ import pytest
 from soak import tables
 
 from bench.data.read.tables import client_table
-from bench.data.tasks.clients_file import clients_file, clients_table
+from bench.data.tasks.clients_file import clients_file
 from bench.errors import InputError
 
 ROWS = np.arange(12)
@@ -98,7 +98,7 @@ def test_numbers_that_were_rounded_are_no_clients(tmp_path):
 
 def test_a_name_may_end_in_a_character_that_arrays_of_numpy_drop(tmp_path):
     put(tmp_path / "a.parquet", client=["a"] * 6 + ["a\0"] * 6)
-    assert clients_table(0, path=tmp_path / "a.parquet").num_clients == 2
+    assert clients_file(0, path=tmp_path / "a.parquet").num_clients == 2
 
 
 def test_names_of_rows_are_no_features_and_a_damaged_note_on_them_is_one_line(tmp_path):

@@ -1,13 +1,17 @@
 """A user's own tables of clients: CSV and Parquet, files and folders, and every way in which they do not fit."""
 
+from collections import namedtuple
+
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from bench.comparison.problems import own_clients, problem
 from bench.data.tasks.by_user import BY_USER
-from bench.data.tasks.clients_file import clients_file, clients_table
+from bench.data.tasks.clients_file import clients_file
 from bench.errors import InputError
 from bench.models.additive import Additive
 
@@ -44,9 +48,9 @@ def test_a_csv_a_parquet_file_and_a_folder_of_both_are_the_same_as_an_npz(csv, t
     (folder / "_notes.csv").write_text("not a table")
     arrays = {"inputs": TABLE[["x", "y"]].to_numpy(), "targets": TABLE["label"].to_numpy()}
     np.savez(tmp_path / "mine.npz", **arrays, clients=TABLE["client"].to_numpy(str))
-    task = clients_table(0, path=csv)
+    task = clients_file(0, path=csv)
     for path in (tmp_path / "mine.parquet", folder):
-        other = clients_table(0, path=path)
+        other = clients_file(0, path=path)
         same(task, other)
         assert other.checksum == task.checksum
     same(task, clients_file(0, path=tmp_path / "mine.npz"))
@@ -57,18 +61,18 @@ def test_a_csv_a_parquet_file_and_a_folder_of_both_are_the_same_as_an_npz(csv, t
 def test_columns_may_have_other_names_and_classes_be_words(csv, tmp_path):
     words = TABLE.assign(label=np.array(["cat", "dog", "emu"])[TABLE["label"]])
     words.rename(columns={"client": "who", "label": "what"}).to_csv(tmp_path / "words.csv", index=False)
-    same(clients_table(0, path=csv), clients_table(0, path=tmp_path / "words.csv", client="who", label="what"))
+    same(clients_file(0, path=csv), clients_file(0, path=tmp_path / "words.csv", client="who", label="what"))
     moved = TABLE.assign(label=10 - 5.0 * TABLE["label"])
     moved.to_csv(tmp_path / "moved.csv", index=False)  # 10.0, 5.0, 0.0 are classes, too
     np.testing.assert_array_equal(
-        clients_table(0, path=tmp_path / "moved.csv").evaluation["test"][1] == 0,
-        np.where(np.arange(6) < np.array([[2], [1], [6]]), clients_table(0, path=csv).evaluation["test"][1] == 2, True),
+        clients_file(0, path=tmp_path / "moved.csv").evaluation["test"][1] == 0,
+        np.where(np.arange(6) < np.array([[2], [1], [6]]), clients_file(0, path=csv).evaluation["test"][1] == 2, True),
     )
 
 
 def test_regression_measures_squared_errors_of_all_and_by_user(tmp_path):
     NUMBERS.to_csv(tmp_path / "numbers.csv", index=False)
-    task = clients_table(0, path=tmp_path / "numbers.csv", regression=True)
+    task = clients_file(0, path=tmp_path / "numbers.csv", regression=True)
     w, theta = jnp.array([[0.4, 0.1]]), 0.01 * jnp.arange(6.0).reshape(3, 1, 2)
     measured = task.metrics(Additive(w, theta), task)
     for part in ("test", "validation"):
@@ -97,12 +101,67 @@ WRONG = [  # the table, options, what is said
     (TABLE.assign(y=np.where(TABLE.index == 1, np.inf, 1.0)), {}, "'y' is infinite in row 2"),
     (TABLE.assign(y=np.where(TABLE.index == 1, 1e300, 1.0)), {}, "too large for 32 bits"),
     (TABLE.assign(client="me"), {}, "all examples are of client 'me': give at least two clients"),
-    (TABLE[1:], {}, "client 'NA' has 4 examples: five at least"),
+    (TABLE[1:], {}, "client 'NA' has 4 examples: five at least; --drop-small leaves out"),
+    (TABLE.rename(columns={"y": ""}), {}, "a column without a name, as pandas writes the numbers of rows"),
+    (TABLE.rename(columns={"y": "Unnamed: 0"}), {}, "a column without a name"),
+    (TABLE.assign(y="1,5"), {}, "'y' has '1,5' in row 1: write decimal points"),
     (TABLE.assign(label=1), {}, "'label' has 1 classes"),
     (NUMBERS, {}, "'label' has numbers that are not whole: give classes, or choose regression"),
     (TABLE.assign(label="high"), {"regression": True}, "'label' has 'high' in row 1: give numbers"),
     (NUMBERS.assign(label=np.nan), {"regression": True}, "'label' is empty in row 1"),
 ]
+
+
+def test_what_spreadsheets_and_databases_write_is_read(csv, tmp_path):
+    """Semicolons, spaces in the header, decimals, and a folder for each client."""
+    task = clients_file(0, path=csv)
+    text = csv.read_text()
+    (tmp_path / "semicolons.csv").write_text(text.replace(",", ";"))
+    (tmp_path / "spaces.csv").write_text(text.replace(",", ", ", 3))
+    exact = pa.Table.from_pandas(TABLE, preserve_index=False)
+    exact = exact.set_column(2, "y", exact["y"].cast(pa.decimal128(30, 3)))
+    pq.write_table(exact, tmp_path / "decimals.parquet")
+    TABLE.to_parquet(tmp_path / "folders", partition_cols=["client"], index=False)
+    for name in ("semicolons.csv", "spaces.csv", "decimals.parquet", "folders"):
+        same(task, clients_file(0, path=tmp_path / name))
+    (tmp_path / "twice" / "client=b").mkdir(parents=True)
+    TABLE.to_csv(tmp_path / "twice" / "client=b" / "more.csv", index=False)
+    with pytest.raises(InputError, match="and its folder client=b both have a column 'client'"):
+        clients_file(0, path=tmp_path / "twice")
+
+
+def test_a_class_called_na_is_not_taken_for_a_missing_one(tmp_path):
+    TABLE.assign(label=np.where(TABLE["label"] == 1, "NA", "b")).to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(InputError, match="'label' is 'NA' in row 2, as some programs write what is missing"):
+        clients_file(0, path=tmp_path / "a.csv")
+
+
+def test_small_clients_are_left_out_where_that_is_asked_for(tmp_path, caplog):
+    TABLE[1:].to_csv(tmp_path / "a.csv", index=False)
+    TABLE[5:].to_csv(tmp_path / "b.csv", index=False)
+    on = own_clients(tmp_path / "a.csv", drop_small=True)
+    same(on.test(0), clients_file(0, path=tmp_path / "b.csv"))
+    assert "a.csv: features x, y; 2 clients with 10 to 30 examples each" in caplog.text
+    assert on.defaults == {"batch_size": 7, "num_sampled": 2}  # 2 of 10 for the test, and 1 of 8 for tuning
+    assert min(on.test(0).num_examples) == 7
+
+
+def test_repeated_examples_are_counted(tmp_path, caplog):
+    pd.concat([TABLE, TABLE[:3].assign(client="b")]).to_csv(tmp_path / "a.csv", index=False)
+    own_clients(tmp_path / "a.csv")
+    assert "3 examples are repetitions of others" in caplog.text
+
+
+def test_one_large_client_costs_no_memory_that_its_examples_do_not_need(tmp_path, monkeypatch):
+    """Inner products of 20,000 examples of three features would take 1.6 GB for every client."""
+    large = pd.DataFrame({"client": ["a"] * 20_000 + ["b"] * 5, "x": 1.0, "y": 2.0, "label": np.arange(20_005) % 2})
+    large.to_csv(tmp_path / "a.csv", index=False)
+    assert clients_file(0, path=tmp_path / "a.csv").gram is None
+    assert clients_file(0, path=tmp_path / "a.csv").train[0].nbytes < 1e6
+    memory = namedtuple("memory", "total")(1e6)
+    monkeypatch.setattr("psutil.virtual_memory", lambda: memory)
+    with pytest.raises(InputError, match=r"client 'a' has 20,000 of 20,005 examples, and .* 0\.00064 GB of 0\.001 GB"):
+        clients_file(0, path=tmp_path / "a.csv")
 
 
 @pytest.mark.parametrize(("table", "options", "words"), WRONG)
@@ -111,7 +170,7 @@ def test_a_table_that_does_not_fit_is_refused_in_one_line(tmp_path, table, optio
     path = tmp_path / f"wrong.{ending}"
     table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path, index=False)
     with pytest.raises(InputError, match=words) as error:
-        clients_table(0, path=path, **options)
+        clients_file(0, path=path, **options)
     assert "\n" not in str(error.value)
     assert "wrong" in str(error.value) or "both" in words
 
@@ -129,7 +188,7 @@ def test_files_that_are_none_are_refused(tmp_path):
         if content is not None:
             (tmp_path / name).write_bytes(content)
         with pytest.raises(InputError, match=words) as error:
-            clients_table(0, path=tmp_path / name)
+            clients_file(0, path=tmp_path / name)
         assert "\n" not in str(error.value)
 
 
@@ -137,7 +196,7 @@ def test_files_of_a_folder_have_the_same_columns(tmp_path):
     TABLE.to_csv(tmp_path / "1.csv", index=False)
     TABLE.assign(z=1).to_csv(tmp_path / "2.csv", index=False)
     with pytest.raises(InputError, match=r"2.csv has other columns than .*1.csv"):
-        clients_table(0, path=tmp_path)
+        clients_file(0, path=tmp_path)
 
 
 def test_a_table_is_a_problem_of_users(csv, tmp_path):
@@ -158,8 +217,8 @@ def test_numbers_that_do_not_fit_and_lists_in_cells_are_refused(tmp_path):
     path = tmp_path / "wrong.parquet"
     TABLE.assign(label=np.where(np.arange(len(TABLE)) == 2, 1e39, 1.0)).to_parquet(path, index=False)
     with pytest.raises(InputError, match="'label' has a number that is too large for 32 bits"):
-        clients_table(0, path=path, regression=True)
+        clients_file(0, path=path, regression=True)
     for column in ("client", "label"):
         TABLE.assign(**{column: [[1, 2]] * len(TABLE)}).to_parquet(path, index=False)
         with pytest.raises(InputError, match=f"{column!r} has lists in its cells"):
-            clients_table(0, path=path)
+            clients_file(0, path=path)

@@ -146,7 +146,7 @@ def wrong(table: Written) -> str | None:
     counts of the plain reader. Another one may be refused in one line.
     """
     try:
-        inputs, targets, clients, _ = client_table.__wrapped__(table.path, "client", "label", False)
+        inputs, targets, clients, *_ = client_table.__wrapped__(table.path, "client", "label", False)
     except InputError as error:
         if table.alike or "\n" in str(error):
             return f"refused: {error}"
