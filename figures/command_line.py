@@ -17,11 +17,11 @@ from bench.cli.options import Json, Version
 from bench.cli.options import path as given_path
 from bench.errors import InputError, cannot_write, unknown_name
 from bench.files import write_whole
+from bench.processes import side_by_side
 from bench.store import KEPT, SCALES
 from figures.shared import user_grids
 from figures.shared.drawn import JUDGED, digest, record
 from figures.shared.figure import Figure, picture
-from figures.shared.processes import side_by_side
 from figures.shared.runs import REPOSITORY, UNREAD, command, first_with, folders_of, no_results, nothing_in, runs_of
 
 TUNINGS = ("paper", "validation", "both")

@@ -54,14 +54,6 @@ Devices = Annotated[
         metavar="N",
     ),
 ]
-Hosts = Annotated[
-    str | None,
-    typer.Option(
-        help="Divide the clients of each run over the devices of several processes, in each of which this command is "
-        "started: auto where a cluster tells JAX about them, else HOST:PORT/COUNT/NUMBER.",
-        metavar="WHERE",
-    ),
-]
 Epsilons = Annotated[
     str, typer.Option(help="Values of epsilon, separated by commas; the noise-free case is always added.")
 ]
@@ -109,7 +101,6 @@ def run(
     workers: Workers = "auto",
     executor: Executor = "local",
     devices: Devices = None,
-    hosts: Hosts = None,
     data_dir: DataDir = None,
     source: Source = None,
 ) -> None:
@@ -139,9 +130,7 @@ def run(
     own = {"grid": distinct_pairs("--grid", grid), "rounds": rounds, "folder": name}
     # The names and conditions of all sweeps are checked before the first one runs.
     todo = [chosen(sweep, scale, where=where, seeds=seeds, task=task, shard=shard, **own) for sweep in sweeps]
-    with Pool(executor, workers, devices=devices, hosts=hosts) as pool:
-        if pool.follow():
-            return
+    with Pool(executor, workers, devices=devices) as pool:
         options = {"out": out, "fresh": fresh, "data_files": data_files, "pool": pool}
         run_all([upcoming_of(wanted, scale, **options) for wanted in todo], pool, most=chunk)
     for wanted in todo:

@@ -7,10 +7,6 @@ from bench.execution.progress import Report
 from bench.execution.unit import Outcome, Trainer, Unit
 
 
-class WorkerDied(Exception):
-    """The process that had a unit has ended, for any reason. Results that it had not returned are lost."""
-
-
 class Executor(Protocol):
     """The interface that takes units and returns their outcomes.
 

@@ -28,12 +28,10 @@ class Pool:
             memory.
         devices: over which the clients of every run are divided, by this process: a number, or "auto" for all that it
             has; None does not divide them.
-        hosts: the processes that share each run with this one, by the devices of all, as `hosts.join` takes them; None:
-            this one alone.
 
     Raises:
         InputError: for an executor that is unknown or not installed, for an invalid number of workers or of devices,
-            for devices together with workers, or where the other processes cannot be reached.
+            or for devices together with workers.
     """
 
     def __init__(
@@ -43,28 +41,18 @@ class Pool:
         *,
         budget: float | None = None,
         devices: int | str | None = None,
-        hosts: str | None = None,
     ):
         if executor not in ("local", "ray") and not executor.startswith("ray://"):
             raise InputError(f"no executor is called {executor!r}: choose from {EXECUTORS}")
         self.kind, self.budget = executor, budget
         self.asked = resources.number_of_workers(workers)
         self.devices = 1
-        self.hosts = hosts
-        if hosts is not None:
-            from bench.execution.hosts import join
-
-            if devices not in (None, "auto"):
-                raise InputError("--hosts uses all devices of all processes: leave out --devices")
-            devices = "auto"
         if devices is not None:
             if executor != "local" or (self.asked or 1) > 1:
                 raise InputError(
                     "--devices divides each run over the devices of one process, which --workers and --executor "
                     "distribute to several: give one or the other"
                 )
-            if hosts is not None:
-                join(hosts)
             self.devices, self.asked = resources.number_of_devices(devices), 1
         self.gpus = resources.gpus() if executor == "local" else []  # before the driver stops using them
         self._executors: dict[str, Any] = {}
@@ -74,8 +62,6 @@ class Pool:
             jax.config.update("jax_platforms", "cpu")
 
     def __enter__(self) -> "Pool":
-        if self.hosts is not None and jax.process_index() == 0:
-            self.executor(0.0)  # the others wait for it, also where there is nothing to do
         return self
 
     def __exit__(self, *_) -> None:
@@ -83,23 +69,8 @@ class Pool:
             executor.close()
         self._executors.clear()
 
-    def follow(self) -> bool:
-        """Work for the driver until it ends, if this process is not the driver; returns whether it did."""
-        if self.hosts is None:
-            return False
-        from bench.execution import hosts
-
-        if not hosts.follows():
-            return False
-        hosts.follow()
-        return True
-
     def executor(self, seconds: float) -> Executor:
         """Return the executor for this many seconds of work; one with several workers is started once and kept."""
-        if self.hosts is not None:
-            from bench.execution.hosts import Hosts
-
-            return self._kept("hosts", lambda: Hosts(self.budget and self.budget / self.devices, self.devices))
         if self.kind == "local":
             workers = self.asked or (resources.automatic_workers(self.gpus) if seconds >= WORTH_S else 1)
             if workers == 1:

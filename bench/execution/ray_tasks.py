@@ -2,32 +2,26 @@
 
 import os
 from concurrent.futures import Future
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from bench.errors import SUITE, InputError
-from bench.execution.executor import WorkerDied
-from bench.execution.processes import ROOT, settings
+from bench.execution import resources
 from bench.execution.progress import Report, Step
-from bench.execution.shared import Sender, Wire
+from bench.execution.shared import Sender, Settings, Wire, prepared, settings
 from bench.execution.unit import Outcome, Unit
-from bench.execution.worker import Settings
+from bench.processes import ROOT, WorkerDied
 
-WORKER: dict[str, Any] = {}  # trainer and receiver of a Ray process, kept from unit to unit
+_keep_to_a_core = cache(resources.keep_to_a_core)  # once in a process, which Ray keeps from unit to unit
 
 
-def _task(told: Settings, wire: Wire, objects: dict[str, list[Any]]) -> Outcome:
+def _task(told: Settings, wire: Wire, data: list[Any]) -> Outcome:
     """Train a unit; runs on a node of the cluster."""
     import ray
 
-    from bench.execution.worker import prepared
-
-    if WORKER.get("told") != told:
-        trainer, receiver = prepared(told)
-        WORKER.update(told=told, trainer=trainer, receiver=receiver)
-    for key in WORKER["receiver"].missing(wire):
-        WORKER["receiver"].take(key, ray.get(objects[key][0]))
-    return WORKER["trainer"].run(WORKER["receiver"].unit(wire))
+    _keep_to_a_core()
+    trainer, receiver = prepared(told)
+    return trainer.run(receiver.unit(wire, None if wire.data in receiver.data else ray.get(data[0])))
 
 
 class RayTasks:
@@ -82,25 +76,22 @@ class RayTasks:
 
     def submit(self, unit: Unit, report: Report) -> "Future[Outcome]":
         wire = self.sender.wire(unit)
-        for key in wire.keys:
-            if key not in self._objects:
-                self._objects[key] = self.ray.put(self.sender.pack(key))
-        objects = {key: [self._objects[key]] for key in wire.keys}  # lists, or else Ray would fetch all of them
+        if wire.data not in self._objects:
+            self._objects[wire.data] = self.ray.put(self.sender.data(unit))
         alive = max(1, sum(node["Alive"] and "CPU" in node["Resources"] for node in self.ray.nodes()))
         here = -(-self.num_workers // alive)
         gpus = int(self.ray.cluster_resources().get("GPU", 0) > 0)
-        told = settings((), self._budget and self._budget / here, here)
+        told = settings(self._budget and self._budget / here, here)
         task = self.ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0, max_calls=0)(_task)
-        reference = task.remote(told, wire, objects)
+        reference = task.remote(told, wire, [self._objects[wire.data]])  # in a list, or else Ray would fetch it
         self._pending.add(reference)
         future: Future[Outcome] = Future()
-        reference.future().add_done_callback(partial(self._finished, future, reference, wire, unit, report))
+        reference.future().add_done_callback(partial(self._finished, future, reference, unit, report))
         return future
 
-    def _finished(self, future: Future, reference: Any, wire: Wire, unit: Unit, report: Report, done: Future) -> None:
+    def _finished(self, future: Future, reference: Any, unit: Unit, report: Report, done: Future) -> None:
         """Pass on the result of a Ray task."""
         self._pending.discard(reference)
-        self.sender.finished(wire)
         try:
             outcome = done.result()
         except self._gone as error:

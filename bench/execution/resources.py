@@ -7,7 +7,6 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import pairwise
 from pathlib import Path
 
 import jax
@@ -16,16 +15,10 @@ import psutil
 from bench.errors import InputError
 from bench.execution import memory
 from bench.files import open_lock
+from bench.processes import cores
 
 WORKER_BYTES = 1.5e9  # least memory of a worker
 _claims: list[int] = []  # this process's claims of cores, open files
-
-
-def cores() -> list[int]:
-    """Return the cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count() or 1))
 
 
 def gpus() -> list[str]:
@@ -94,11 +87,10 @@ def number_of_devices(text: str | int) -> int:
     return number
 
 
-def keep_to(wanted: Sequence[int] | None) -> None:
-    """Use only these cores, where the system supports it; () is one core that no other process has claimed this way."""
-    if wanted is None or not hasattr(os, "sched_setaffinity") or (not wanted and gpus()):
-        return
-    os.sched_setaffinity(0, wanted or _unclaimed())
+def keep_to_a_core() -> None:
+    """Use only one core, which no other process has claimed this way, where there is no GPU, and this is possible."""
+    if hasattr(os, "sched_setaffinity") and not gpus():
+        os.sched_setaffinity(0, _unclaimed())
 
 
 def _unclaimed() -> list[int]:
@@ -116,12 +108,3 @@ def _unclaimed() -> list[int]:
             _claims.append(claim)
             return [core]
     return cores()
-
-
-def shares(workers: int) -> list[tuple[int, ...]]:
-    """Return the cores of each worker in equal shares; several workers share a core where there are more workers."""
-    own: Sequence[int] = cores()
-    if workers >= len(own):
-        return [(own[number % len(own)],) for number in range(workers)]
-    bounds = [round(number * len(own) / workers) for number in range(workers + 1)]
-    return [tuple(own[low:high]) for low, high in pairwise(bounds)]

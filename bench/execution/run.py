@@ -15,12 +15,13 @@ from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.errors import InputError, all_of
 from bench.execution import compile_cache
-from bench.execution.executor import Executor, WorkerDied
+from bench.execution.executor import Executor
 from bench.execution.pool import Pool
 from bench.execution.progress import Meter, Piece
 from bench.execution.queue import Block, Queue, describe
 from bench.execution.unit import Outcome, Unit
 from bench.files import cache_folder
+from bench.processes import WorkerDied
 from bench.store import of_scale
 from bench.store.complete_runs import Shape
 from bench.store.shared_runs import take_over

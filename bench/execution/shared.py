@@ -1,15 +1,15 @@
-"""Objects that are sent to a worker once, for any number of units: a task's data, its functions, a method.
+"""Units as they are sent to workers: a task's data once for all its units, and functions as the same functions.
 
-An object has a key, under which a worker keeps it. A function that arrived twice would be two functions to the
-compiler, and its program would be compiled twice. So functions are sent apart from data, once for all splits.
+Data and functions are sent apart: a function that arrived twice would be two functions to the compiler, and its program
+would be compiled twice. So functions are kept by the bytes that they are sent as, for all splits of the data.
 """
 
 import itertools
+import platform
 import sys
 import uuid
-from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass
+import weakref
+from functools import cache, lru_cache
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -17,113 +17,122 @@ import cloudpickle
 import jax
 import numpy as np
 
-from bench.data.task import Task
-from bench.errors import of_the_user
-from bench.execution.unit import Unit
-from bench.sweeps.points import Point
+from bench.errors import InputError, of_the_user
+from bench.execution import memory
+from bench.execution.source import code
+from bench.execution.unit import Outcome, Trainer, Unit
+from bench.processes import tell
 
-KEPT_TASKS = 2  # tasks whose data are kept although no unit needs them now
+KEPT = 2  # tasks whose data a worker keeps, those that arrived last
+PASSED_ON = (
+    "jax_compilation_cache_dir",
+    "jax_persistent_cache_min_compile_time_secs",
+    "jax_enable_x64",
+    "jax_default_matmul_precision",
+)
+
+
+class Settings(NamedTuple):
+    """What a worker needs before its first unit.
+
+    config: of jax, by name.
+    code: digest of the suite's source, which must be the driver's.
+    budget: bytes that a compiled program may need; None: its share of the free memory.
+    workers_here: the number of workers that share the machine's memory.
+    """
+
+    config: tuple[tuple[str, Any], ...]
+    code: str
+    budget: float | None
+    workers_here: int
+
+
+def settings(budget: float | None, workers_here: int) -> Settings:
+    """Return the settings of a worker with this budget, on a machine with `workers_here` workers."""
+    return Settings(tuple((name, getattr(jax.config, name)) for name in PASSED_ON), code(), budget, workers_here)
 
 
 class Wire(NamedTuple):
-    """A unit as it is sent, with keys in place of objects."""
+    """A unit as it is sent.
 
-    unit: tuple[Any, ...]  # the fields of a Unit without task; its points without method
+    unit: the fields of a Unit without task; its points without method.
+    data: the key of the task's arrays.
+    functions: the task without its arrays, and the method, as bytes.
+    """
+
+    unit: tuple[Any, ...]
     data: str
-    functions: str
-    method: str
-
-    @property
-    def keys(self) -> tuple[str, str, str]:
-        return self.data, self.functions, self.method
-
-
-@dataclass
-class _Sent:
-    """A task with the key of its data, and the number of units in training that need it."""
-
-    task: Task
-    key: str
-    users: int = 0
+    functions: bytes
 
 
 class Sender:
-    """The driver's side, which assigns keys to objects, and packs them when a worker requests them."""
+    """The driver's side."""
 
     def __init__(self):
         self._prefix, self._numbers = uuid.uuid4().hex[:12], itertools.count()
-        self._keys: dict[Any, str] = {}
-        self._tasks: OrderedDict[int, _Sent] = OrderedDict()  # by identity, since two splits may be equal
-        self._objects: dict[str, Any] = {}
-
-    def _key(self, of: Any, value: Callable[[], Any]) -> str:
-        if of not in self._keys:
-            self._keys[of] = f"{self._prefix}-{next(self._numbers)}"
-            self._objects[self._keys[of]] = value()
-        return self._keys[of]
+        self._keys: dict[int, str] = {}  # by identity, since two splits may be equal
+        self._functions: dict[Any, bytes] = {}
 
     def wire(self, unit: Unit) -> Wire:
-        """Return a unit in the form in which it is sent. Its task is held until `finished`."""
+        """Return a unit in the form in which it is sent."""
         leaves, structure = jax.tree.flatten(unit.task)
-        if id(unit.task) not in self._tasks:
-            data = f"{self._prefix}-{next(self._numbers)}"
-            self._tasks[id(unit.task)] = _Sent(unit.task, data)
-            self._objects[data] = leaves
-        self._tasks.move_to_end(id(unit.task))
-        self._tasks[id(unit.task)].users += 1
         method = unit.points[0].method
+        known = structure, method.make, method.version
+        if known not in self._functions:
+            self._functions[known] = packed((jax.tree.unflatten(structure, [0] * len(leaves)), method))
+        if id(unit.task) not in self._keys:
+            self._keys[id(unit.task)] = f"{self._prefix}-{next(self._numbers)}"
+            weakref.finalize(unit.task, self._keys.pop, id(unit.task))
         points = [point._replace(method=None) for point in unit.points]
-        return Wire(
-            tuple(unit._replace(task=None, points=points)),
-            self._tasks[id(unit.task)].key,
-            self._key(structure, lambda: jax.tree.unflatten(structure, [0] * len(leaves))),
-            self._key((method.make, method.version), lambda: method),
-        )
+        return Wire(tuple(unit._replace(task=None, points=points)), self._keys[id(unit.task)], self._functions[known])
 
-    def finished(self, wire: Wire) -> None:
-        """Release the objects of a unit; of tasks that no unit needs only the last ones are kept."""
-        next(sent for sent in self._tasks.values() if sent.key == wire.data).users -= 1
-        unused = [name for name, sent in self._tasks.items() if not sent.users]
-        for name in unused[: max(0, len(unused) - KEPT_TASKS)]:
-            del self._objects[self._tasks.pop(name).key]
-
-    def pack(self, key: str) -> bytes:
-        """Return the object of a key, as bytes."""
-        value = self._objects[key]
-        if isinstance(value, list):  # data, which have no code
-            return cloudpickle.dumps([np.asarray(leaf) for leaf in value])
-        return packed(value)
+    def data(self, unit: Unit) -> list[np.ndarray]:
+        """Return the arrays of a unit's task."""
+        return [np.asarray(leaf) for leaf in jax.tree.leaves(unit.task)]
 
 
 class Receiver:
-    """A worker's side, which keeps the objects that have arrived."""
+    """A worker's side.
+
+    data: of the tasks that arrived last.
+    """
 
     def __init__(self):
-        self._objects: dict[str, Any] = {}
-        self._tasks: OrderedDict[tuple[str, str], Task] = OrderedDict()
+        self.data: dict[str, list[jax.Array]] = {}
 
-    def missing(self, wire: Wire) -> list[str]:
-        """Return the keys of a unit that have not arrived yet."""
-        here = {*self._objects, *(data for data, _ in self._tasks)}
-        return [key for key in wire.keys if key not in here]
-
-    def take(self, key: str, content: bytes) -> None:
-        """Keep an object that has arrived under a key."""
-        self._objects[key] = cloudpickle.loads(content)
-
-    def unit(self, wire: Wire) -> Unit:
-        """Return the unit that was sent; all its objects must have arrived."""
-        name = wire.data, wire.functions
-        if name not in self._tasks:
-            leaves = [jax.numpy.asarray(leaf) for leaf in self._objects.pop(wire.data)]
-            self._tasks[name] = jax.tree.unflatten(jax.tree.structure(self._objects[wire.functions]), leaves)
-        self._tasks.move_to_end(name)
-        while len(self._tasks) > KEPT_TASKS:
-            self._tasks.popitem(last=False)
-        method = self._objects[wire.method]
+    def unit(self, wire: Wire, data: list[np.ndarray] | None) -> Unit:
+        """Return the unit that was sent, with data unless they have arrived before."""
+        if data is not None:
+            self.data[wire.data] = [jax.numpy.asarray(leaf) for leaf in data]
+            for key in list(self.data)[:-KEPT]:
+                del self.data[key]
+        shell, method = _unpacked(wire.functions)
+        task = jax.tree.unflatten(jax.tree.structure(shell), self.data[wire.data])
         unit = Unit(*wire.unit)
-        points: list[Point] = [point._replace(method=method) for point in unit.points]
-        return unit._replace(task=self._tasks[name], points=points)
+        return unit._replace(task=task, points=[point._replace(method=method) for point in unit.points])
+
+
+_unpacked = cache(cloudpickle.loads)
+
+
+@lru_cache(1)
+def prepared(told: Settings) -> tuple[Trainer, Receiver]:
+    """Return the trainer and the receiver of this worker.
+
+    Raises:
+        InputError: where its source is another than the driver's.
+    """
+    if told.code != code():
+        raise InputError(f"the suite's source on {platform.node()} is not the driver's: install the same commit there")
+    for name, value in told.config:
+        jax.config.update(name, value)
+    return Trainer(told.budget or memory.budget(told.workers_here)), Receiver()
+
+
+def train(told: Settings, wire: Wire, data: list[np.ndarray] | None) -> Outcome:
+    """Train a unit; runs in a worker."""
+    trainer, receiver = prepared(told)
+    return trainer.run(receiver.unit(wire, data), tell)
 
 
 def packed(value: Any) -> bytes:

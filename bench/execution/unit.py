@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -117,10 +117,9 @@ class Trainer:
         hypers = {name: np.array([point.traced[name] for point in points]) for name in first.traced}
         watch = _Watch(report, len(points) * len(runs))
         asked = [(point.id, point.traced) for point in points], first.num_rounds, first.eval_every
-        shape = len(runs), fitted.chunk
-        snapshots = Snapshots(jax.tree.leaves(task), (task.name, *asked, runs, fitted.chunk, self.devices), shape)
+        snapshots = Snapshots(jax.tree.leaves(task), (task.name, *asked, runs, fitted.chunk, self.devices))
 
-        def begun(like: Callable[[int], engine.Begun | None]) -> engine.Begun | None:
+        def begun(like: Callable[[int], Any]) -> engine.Begun | None:
             kept = snapshots.load(like)
             messages.extend(snapshots.doubts)
             if kept:

@@ -5,12 +5,8 @@ For all cores each worker has the whole workload, and all run it at the same tim
 processes, in the same way.
 """
 
-import multiprocessing
-import os
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -21,6 +17,7 @@ from bench.data.files import DataFiles, with_files
 from bench.execution import memory, resources
 from bench.perf import grids, isrl, limits, networks, p2p, pfl, ppsgd, users
 from bench.perf.measure import Workload, workload_of
+from bench.processes import Workers, cores
 
 SECONDS = 1.0  # the least time for which a workload runs
 LEAD = 0.2  # seconds from the order to the common start
@@ -111,12 +108,6 @@ def rate(workload: Workload, *, several: bool, seconds: float = SECONDS) -> floa
 _made = cache(make)
 
 
-def _settle(core: int | None, gpu: str | None) -> None:
-    if gpu is not None:
-        os.environ["CUDA_VISIBLE_DEVICES"] = gpu
-    resources.keep_to(None if core is None else (core,))
-
-
 def _prepare(given: tuple[str, DataFiles, float]) -> None:
     _made.cache_clear()
     _made(*given).run()
@@ -137,12 +128,12 @@ def _rate(given: tuple[str, DataFiles, float], begin: float, several: bool) -> t
 # ---- In the driver ----
 
 
-def _measured(workers: Sequence[ProcessPoolExecutor], given: tuple[str, DataFiles, float]) -> list[Rates]:
-    """Return the rates of these workers when they run at the same time."""
+def _measured(workers: Workers, number: int, given: tuple[str, DataFiles, float]) -> list[Rates]:
+    """Return the rates of so many workers when they run at the same time."""
 
     def all_of(function):
         begin = time.time() + LEAD
-        orders = [worker.submit(function, given, begin, len(workers) > 1) for worker in workers]
+        orders = [workers.submit(function, given, begin, number > 1) for _ in range(number)]
         return [order.result() for order in orders]
 
     least = all_of(_limits)
@@ -194,25 +185,19 @@ def report(benchmark: str, data_files: DataFiles, console: Console) -> dict[str,
     if not chosen:
         return {}
     gpus = resources.gpus()
-    places = [(None, gpu) for gpu in gpus] or [(core, None) for core in resources.cores()]
+    places = [((), {"CUDA_VISIBLE_DEVICES": gpu}) for gpu in gpus] or [((core,), {}) for core in cores()]
     one, several = ("1 GPU", f"{len(places)} GPUs") if gpus else ("1 core", f"{len(places)} cores")
     budget = memory.budget(len(places))
     found: dict[str, dict[str, float]] = {}
     table = Table("workload", "unit", "on", "ms a unit", "GFLOP/s", "GB/s", "limit", "reached")
-    with ExitStack() as stack:
-        context = multiprocessing.get_context("spawn")
-        workers = [
-            stack.enter_context(ProcessPoolExecutor(1, mp_context=context, initializer=_settle, initargs=place))
-            for place in places
-        ]
+    with Workers(places) as workers:
         for name in chosen:
             given = name, data_files, budget
-            for done in [worker.submit(_prepare, given) for worker in workers]:
+            for done in [workers.submit(_prepare, given) for _ in places]:
                 done.result()
             found[name] = {}
-            taking_part = {one: workers[:1], several: workers} if len(workers) > 1 else {one: workers}
-            for place, some in taking_part.items():
-                rates = _measured(some, given)
+            for place, number in {several: len(places), one: 1}.items() if len(places) > 1 else [(one, 1)]:
+                rates = _measured(workers, number, given)
                 table.add_row(*row(name, place, rates))
                 found[name][place] = share_of_limit(rates)
     console.print(table)

@@ -297,12 +297,7 @@ def looks_of(program: Program, task: Task, runs, hypers, state) -> Any:
 
 
 def stride_of(num_rounds: int) -> int:
-    """Rounds that are never divided: 1 on a CPU, and elsewhere the largest divisor of all that is at most STRIDE.
-
-    Where several processes take part all rounds are, since each process would divide them by its own clock.
-    """
-    if jax.process_count() > 1:
-        return num_rounds
+    """Rounds that are never divided: 1 on a CPU, and elsewhere the largest divisor of all that is at most STRIDE."""
     if jax.default_backend() == "cpu":
         return 1
     return max(size for size in range(1, min(num_rounds, STRIDE) + 1) if num_rounds % size == 0)
@@ -493,7 +488,7 @@ def run_chunk(
     num_evals: int,
     chunk: int,
     on_block: Callable[[int], object] | None = None,
-    begun: Callable[[Callable[[int], Begun | None]], Begun | None] | None = None,
+    begun: Callable[[Callable[[int], Any]], Begun | None] | None = None,
     on_kept: Callable[[int, Any, Sequence[Mapping[str, np.ndarray]]], object] | None = None,
 ):
     """Train all the given points with all the given keys.
@@ -509,8 +504,7 @@ def run_chunk(
         on_block: called with the number of rounds done: 0 before the first round, when the start is compiled and
             evaluated, and then after each evaluation, and between evaluations where they are seconds apart.
         begun: returns what of the runs was done before; None where nothing was. It gets a function of a number of
-            rounds that returns what it must be like after them, with other numbers and the metrics of the first
-            evaluation in place of all; None where nothing can have been kept after so many.
+            rounds that returns what is kept after them, with other numbers.
         on_kept: called after each evaluation but the last, and between evaluations where they are seconds apart, with
             the number of rounds done, the state and the info since the last evaluation, which the next round takes, and
             the metrics so far.
@@ -528,14 +522,7 @@ def run_chunk(
     tell(0)
     index, part = 0, None
 
-    def like(rounds: int) -> Begun | None:
-        past = rounds % program.num_rounds
-        if not 0 < rounds < num_evals * program.num_rounds or past % step.stride:
-            return None
-        evaluations = 1 + rounds // program.num_rounds
-        return Begun(rounds, (state, step.no_looks() if past else {}), blocks * evaluations)
-
-    if done_before := begun and begun(like):
+    if done_before := begun and begun(lambda rounds: (state, step.no_looks() if rounds % program.num_rounds else {})):
         index, past = divmod(done_before.rounds, program.num_rounds)
         (state, info), blocks = done_before.kept, list(done_before.metrics)
         part = (past, info) if past else None

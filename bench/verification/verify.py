@@ -13,10 +13,11 @@ import pandas as pd
 from bench.data.files import DataFiles
 from bench.errors import InputError, in_one_line, unknown_name
 from bench.execution import resources
-from bench.execution.executor import Executor, WorkerDied
+from bench.execution.executor import Executor
 from bench.execution.pool import Pool
 from bench.execution.unit import Outcome
 from bench.papers import SWEEPS
+from bench.processes import WorkerDied
 from bench.store import SCALES, of_scale
 from bench.sweeps.rows import platform_columns
 from bench.verification.again import Gone, NoData, Prepared, Tasks, prepare

@@ -15,8 +15,9 @@ import pytest
 from slow_cases import cases
 from tiny_sweeps import COLUMNS, KEY, ROOT, assert_same_rows, run, table, walks
 
+from bench import processes
 from bench.errors import InputError
-from bench.execution import processes, shared
+from bench.execution import shared
 from bench.execution.pool import Pool
 from bench.execution.processes import Processes
 
@@ -28,7 +29,7 @@ def workers_of(pid: int) -> list[psutil.Process]:
     found = []
     for child in psutil.Process(pid).children(True):
         with contextlib.suppress(psutil.NoSuchProcess):  # also one that is dead, and not buried yet
-            if "bench.execution.worker" in child.cmdline():
+            if any("bench.processes" in word for word in child.cmdline()):
                 found.append(child)
     return found
 
@@ -67,29 +68,29 @@ def test_workers_are_kept_from_sweep_to_sweep(tmp_path, undisturbed, two):
 
 def test_a_killed_worker_costs_its_unit_alone(tmp_path, undisturbed, two, monkeypatch, capsys):
     """The first conversation's worker is killed at its beginning."""
-    original, left = processes.Worker.converse, [1]
+    original, left = processes.Worker.call, [1]
 
-    def killed(self, wire, sender, on_block):
+    def killed(self, *args, **options):
         left[0] -= 1
         if left[0] == 0:
             self.process.kill()
-        return original(self, wire, sender, on_block)
+        return original(self, *args, **options)
 
-    monkeypatch.setattr(processes.Worker, "converse", killed)
+    monkeypatch.setattr(processes.Worker, "call", killed)
     assert_same_rows(run(walks(), tmp_path, pool=two, most=2), undisturbed)
     assert "a worker died: retrying: Walk on synthetic" in capsys.readouterr().err
 
 
 @pytest.mark.slow
 def test_what_kills_two_workers_is_named_and_the_rest_is_done(tmp_path, undisturbed, two, monkeypatch):
-    original = processes.Worker.converse
+    original = processes.Worker.call
 
-    def killed(self, wire, sender, on_block):
+    def killed(self, function, told, wire, data, **options):
         if any(point.traced["step_size"] == 0.3 for point in wire.unit[2]):
             self.process.kill()
-        return original(self, wire, sender, on_block)
+        return original(self, function, told, wire, data, **options)
 
-    monkeypatch.setattr(processes.Worker, "converse", killed)
+    monkeypatch.setattr(processes.Worker, "call", killed)
     with pytest.raises(InputError, match=r"workers died twice of 2 runs of tiny, .*step_size=0\.3.*--workers 1"):
         run(walks(), tmp_path, pool=two, most=1)
     rows = table(tmp_path / "smoke" / "tiny")
@@ -97,7 +98,7 @@ def test_what_kills_two_workers_is_named_and_the_rest_is_done(tmp_path, undistur
 
 
 def test_bad_input_found_in_a_worker_is_bad_input(tmp_path, two, monkeypatch):
-    monkeypatch.setattr(processes, "code", lambda: "other")
+    monkeypatch.setattr(shared, "code", lambda: "other")
     with (
         Pool(workers=2) as pool,
         pytest.raises(InputError, match=r"source on .* is not the driver's"),
@@ -107,58 +108,33 @@ def test_bad_input_found_in_a_worker_is_bad_input(tmp_path, two, monkeypatch):
 
 def test_cores_are_shared_out():
     """Workers of one machine have cores of their own where there are enough."""
-    from bench.execution import resources
-
-    own = resources.cores()
+    own = processes.cores()
     for workers in range(1, len(own) + 1):
-        shares = resources.shares(workers)
+        shares = processes.shares(workers)
         assert sorted(core for share in shares for core in share) == own
         assert max(map(len, shares)) - min(map(len, shares)) <= 1
-    assert all(len(share) == 1 for share in resources.shares(2 * len(own)))
-
-
-@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink(path.with_name("theirs"), path)])
-def test_what_somebody_else_puts_in_place_of_a_lock_stops_no_worker(tmp_path, monkeypatch, make):
-    from bench.execution import resources
-
-    monkeypatch.setattr(resources.tempfile, "gettempdir", lambda: tmp_path)
-    for core in resources.cores():
-        make(tmp_path / f"bench-{os.getuid()}-core-{core}.lock")
-    assert set(resources._unclaimed()) <= set(resources.cores())
-    assert not (tmp_path / "theirs").exists()
+    assert all(len(share) == 1 for share in processes.shares(2 * len(own)))
 
 
 def test_a_core_is_claimed_once(tmp_path, monkeypatch):
     from bench.execution import resources
 
     monkeypatch.setattr(resources.tempfile, "gettempdir", lambda: tmp_path)
-    own = resources.cores()
+    own = processes.cores()
     assert [resources._unclaimed() for _ in own] == [[core] for core in own]
     assert resources._unclaimed() == own
 
 
-PREPARED = """
-import os, sys
-from bench.errors import InputError
-from bench.execution.worker import Settings, prepared
-assert "numpy" not in sys.modules, "its threads are there already"
-try:
-    prepared(Settings((min(os.sched_getaffinity(0)),), {}, "of other code", 1e9, 1))
-except InputError:
-    print(os.environ["OPENBLAS_NUM_THREADS"], len(os.sched_getaffinity(0)))
-"""
-
-
-@pytest.mark.parametrize(
-    ("given", "threads"), [({}, "1"), pytest.param({"OPENBLAS_NUM_THREADS": "3"}, "3", marks=pytest.mark.slow)]
-)
-def test_a_worker_has_as_many_threads_of_openblas_as_cores(given, threads):
+@pytest.mark.parametrize(("given", "threads"), [({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")])
+def test_a_worker_has_as_many_threads_of_openblas_as_cores(given, threads, monkeypatch):
     """Set before NumPy is imported, as more of them wait for each other busily."""
-    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
-    done = subprocess.run(
-        [sys.executable, "-c", PREPARED], capture_output=True, text=True, cwd=ROOT, env=environment | given
-    )
-    assert done.stdout.split() == [threads, "1"], done.stderr
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    own = processes.cores()[:1]
+    with processes.Workers([(own, {})]) as workers:
+        assert workers.submit(os.getenv, "OPENBLAS_NUM_THREADS").result() == threads
+        assert workers.submit(processes.cores).result() == own
 
 
 def test_where_a_module_is_from_is_looked_up_once(monkeypatch):

@@ -10,11 +10,11 @@ from tiny_sweeps import assert_same_rows, table, walks
 
 from bench.errors import InputError
 from bench.execution import run as running
-from bench.execution.executor import WorkerDied
 from bench.execution.pool import Pool
 from bench.execution.queue import Block, Queue
 from bench.execution.run import Upcoming, opened, run_all
 from bench.execution.unit import Trainer
+from bench.processes import WorkerDied
 
 WAIT_S = 20.0  # after which a test fails that waits for what does not happen
 WHOLE = {"trials": 1}  # one block

@@ -6,6 +6,7 @@ MAY_IMPORT = {
     "bench": [],
     "bench.errors": [],
     "bench.files": ["bench.errors"],
+    "bench.processes": ["bench.errors"],
     "bench.inputs": ["bench.inputs", "bench.errors"],
     "bench.kernels": ["bench.kernels", "bench.errors"],
     "bench.privacy": ["bench.privacy", "bench.files", "bench.errors"],
@@ -73,6 +74,7 @@ MAY_IMPORT = {
         "bench.store",
         "bench.data",
         "bench.files",
+        "bench.processes",
         "bench.errors",
     ],
     "bench.upkeep": [
@@ -129,6 +131,7 @@ MAY_IMPORT = {
         "bench.sweeps",
         "bench.store",
         "bench.data",
+        "bench.processes",
         "bench.errors",
     ],
     "bench.attacks": [
@@ -181,6 +184,7 @@ MAY_IMPORT = {
         "bench.store",
         "bench.cli.options",
         "bench.files",
+        "bench.processes",
         "bench.errors",
     ],
 }
