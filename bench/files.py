@@ -7,7 +7,6 @@ import errno
 import json
 import os
 import secrets
-import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,18 +26,6 @@ def open_lock(path: Path) -> int:
     Links are not followed and nothing is truncated, since the file may belong to somebody else.
     """
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
-
-
-def read_regular(path: Path) -> bytes:
-    """Return the content of a regular file.
-
-    Raises:
-        OSError: where there is none; at once for a pipe, which an ordinary read would wait for.
-    """
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file", str(path))
-        return file.read()
 
 
 @contextlib.contextmanager
@@ -82,17 +69,17 @@ def write_whole(path: Path, content: str | bytes | memoryview, *, durable: bool 
         unfinished.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def set_aside(path: Path, remedy: str = "") -> None:
-    """Keep a file of an earlier run, if there is one, as earlier-NAME.
+def check_writable(folder: Path) -> None:
+    """Refuse a folder that cannot be made or written, before anything is computed for it.
 
     Raises:
-        InputError: where it cannot be renamed; it ends in the remedy.
+        InputError: saying what is in the way.
     """
-    try:
-        if path.is_file():
-            path.replace(path.with_name(f"earlier-{path.name}"))
-    except OSError as error:
-        raise InputError(f"cannot rename {path}: {error.strerror}{remedy}") from None
+    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if os.path.lexists(path))
+    if not there.is_dir():
+        raise InputError(f"cannot write {folder}: {there} is in the way: move it elsewhere")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise InputError(f"cannot write {folder}: no permission; choose another --out")
 
 
 def cache_folder(name: str) -> Path:

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from made_up_parts import put
@@ -16,14 +15,11 @@ from tiny_sweeps import run, walks
 from bench.comparison.protocol import PROTOCOL, read_protocol
 from bench.data.files import DataFiles
 from bench.errors import InputError
-from bench.execution.run import run_sweep
-from bench.files import read_regular, write_whole
+from bench.files import write_whole
 from bench.papers import SWEEPS
-from bench.store import journal, part_files
+from bench.store import part_files
 from bench.store.requests import REQUEST, read_request
-from bench.store.store import Store
-from bench.upkeep.merge import merge
-from bench.upkeep.status import runs_there, statuses, verify
+from bench.upkeep.status import runs_there, statuses
 from figures.claims import written
 
 ROOT = Path(__file__).parent.parent
@@ -55,45 +51,7 @@ def files(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix == ".parquet"}
 
 
-# ---- The journal ----
-
-
-def test_a_journal_whose_new_files_are_missing_deletes_nothing(folder):
-    """As in a copy of a folder that leaves `_pending` out."""
-    before = files(folder)
-    names = [path.name for path in part_files.parts_in(folder)]
-    entry = {"new": ["part-0000000000000000-0000000000000000.parquet"], "old": names}
-    (folder / journal.JOURNAL).write_text(json.dumps(entry))
-    for attempt in (
-        lambda: part_files.read(folder),
-        lambda: Store(folder).__enter__(),
-        lambda: merge([folder], folder),
-    ):
-        with pytest.raises(
-            InputError, match=r"_replaced\.json replaces 4 files by 1, of which part-0.* is missing: copy"
-        ):
-            attempt()
-    assert files(folder) == before
-    (folder / journal.JOURNAL).unlink()
-    assert len(part_files.read(folder).drop_duplicates(part_files.IDENTITY)) == 8
-
-
-# ---- Pipes, devices, and deep or impossible values ----
-
-
-@pytest.mark.parametrize("name", [journal.JOURNAL, REQUEST, PROTOCOL])
-def test_a_pipe_is_named_and_not_waited_for(tmp_path, name):
-    os.mkfifo(tmp_path / name)
-    reads = {journal.JOURNAL: journal.read, REQUEST: read_request, PROTOCOL: read_protocol}
-    with pytest.raises(InputError, match=rf"{name} cannot be read \(.*not a regular file"):
-        reads[name](tmp_path)
-
-
-def test_a_pipe_in_place_of_the_columns_is_named(folder):
-    (folder / part_files.COLUMNS).unlink()
-    os.mkfifo(folder / part_files.COLUMNS)
-    with pytest.raises(InputError, match=r"columns\.parquet"):
-        run_sweep(walks((0.1, 0.7)), scale="smoke", out=folder.parents[1])
+# ---- Devices, and values that cannot be used ----
 
 
 def test_what_is_no_file_is_not_replaced(tmp_path):
@@ -102,16 +60,10 @@ def test_what_is_no_file_is_not_replaced(tmp_path):
         write_whole(tmp_path / "pipe", b"text")
     assert not (tmp_path / "pipe").is_file()
     write_whole(tmp_path / "new", b"text")
-    assert read_regular(tmp_path / "new") == b"text"
+    assert (tmp_path / "new").read_bytes() == b"text"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[" * 100_000,
-        json.dumps({"sweep": "tiny", "scale": "smoke", "grid": {"step_size": [10**400]}, "rounds": None, "task": None}),
-    ],
-)
+@pytest.mark.parametrize("text", ["{", "[]", '{"sweep": "tiny", "scale": "smoke", "grid": [1]}'])
 def test_a_request_that_cannot_be_used_is_named(tmp_path, text):
     (tmp_path / REQUEST).write_text(text)
     with pytest.raises(InputError, match=r"_request\.json is damaged"):
@@ -148,38 +100,12 @@ def changed(folder, change):
     return put(folder, bytes(part_files.as_file(table)), 1)
 
 
-def as_text(table):
-    place = table.column_names.index("step_size")
-    return table.set_column(place, "step_size", pa.array([str(one) for one in table["step_size"].to_pylist()]))
-
-
-def test_a_part_with_a_column_of_the_wrong_kind_is_set_aside_and_redone(folder):
-    wrong = changed(folder, as_text)
-    (problem,) = verify(walks(), folder)
-    assert str(wrong) in problem
-    other = folder.parents[2] / f"{folder.parents[1].name}_merged"
-    try:
-        _, left_out, _ = merge([folder], other)
-        assert [line for line in left_out if str(wrong) in line]
-    finally:
-        shutil.rmtree(other, ignore_errors=True)
-    rows = run(walks(), folder.parents[1])
-    assert len(rows.drop_duplicates(part_files.IDENTITY)) == 8
-    assert (folder / "_corrupt" / wrong.name).exists()
-
-
 @pytest.mark.parametrize("column", ["version", "wall_s"])
 def test_a_part_without_a_column_that_status_needs_is_named(folder, column):
     wrong = changed(folder, lambda table: table.drop_columns([column]))
     runs, (problem,) = runs_there(folder)
     assert problem.startswith(f"{wrong} is not a part of these results (no column {column!r})")
     assert 0 < len(runs) < 8
-
-
-def test_a_part_without_rows_is_no_part(folder):
-    wrong = changed(folder, lambda table: table.slice(0, 0))
-    with pytest.raises(InputError, match=rf"{wrong} is not a part of these results \(no rows\)"):
-        part_files.read(folder)
 
 
 # ---- Tables of verdicts ----

@@ -1,6 +1,5 @@
 """What nobody foresaw ends in one line, too; and mistakes in methods, tasks and files that once were tracebacks."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,8 +14,6 @@ from bench.cli.exits import exit_status
 from bench.comparison.protocol import PROTOCOL, read_protocol
 from bench.errors import InputError
 from bench.papers import SWEEPS
-from bench.store import part_files
-from bench.store.requests import REQUEST, read_request
 from bench.sweeps.spec import parameters
 
 ROOT = Path(__file__).parent.parent
@@ -147,17 +144,3 @@ def test_a_damaged_protocol_is_named(tmp_path, change):
     name = change.split('"')[1]
     with pytest.raises(InputError, match=rf"{PROTOCOL} cannot be read \({name} is .*: run the board again"):
         read_protocol(tmp_path)
-
-
-@pytest.mark.parametrize("task", ["[]", "{}", "0"])
-def test_a_damaged_request_is_named(tmp_path, task):
-    (tmp_path / REQUEST).write_text(f'{{"sweep": "s", "scale": "smoke", "task": {task}, "grid": {{}}, "rounds": null}}')
-    with pytest.raises(InputError, match=f"{REQUEST} is damaged"):
-        read_request(tmp_path)
-
-
-def test_a_pipe_is_no_part(tmp_path):
-    path = tmp_path / "part-0123456789abcdef-0123456789abcdef.parquet"
-    os.mkfifo(path)
-    with pytest.raises(InputError, match=f"{path} is no file, not a part"):
-        part_files.read(tmp_path)

@@ -1,6 +1,5 @@
 """A table of a command that takes long: rows that are kept as they come, and are not computed again."""
 
-import os
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,7 +8,7 @@ import pandas as pd
 
 from bench.analysis.tables import without_formulas
 from bench.errors import InputError, cannot_write
-from bench.files import AS_TEXT, set_aside, write_whole
+from bench.files import AS_TEXT, check_writable, write_whole
 
 
 class Table(NamedTuple):
@@ -30,15 +29,12 @@ class Table(NamedTuple):
 
     def begin(self, *, fresh: bool) -> None:
         """Refuse a folder that cannot be written, before rows take minutes; `fresh` sets an earlier table aside."""
-        folder = self.path.parent
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            if not os.access(folder, os.W_OK):
-                raise PermissionError(13, "Permission denied")
-        except OSError as error:
-            raise InputError(f"cannot write {folder}: {error.strerror}; choose another --out") from None
-        if fresh:
-            set_aside(self.path, self.remedy)
+        check_writable(self.path.parent)
+        if fresh and self.path.is_file():
+            try:
+                self.path.replace(self.path.with_name(f"earlier-{self.path.name}"))
+            except OSError as error:
+                raise cannot_write(error, self.path) from None
 
     def earlier(
         self,

@@ -17,7 +17,7 @@ import pandas as pd
 from bench.comparison.defaults import COMPARISON, LONGEST_NAME
 from bench.data.files import DataFiles
 from bench.errors import InputError, shown, unknown_name
-from bench.files import AS_TEXT
+from bench.files import AS_TEXT, check_writable
 from bench.inputs.declared import of_declared_types
 from bench.store import KEPT, SCALES, SMOKE, kind_of, of_scale, part_files, requests
 
@@ -115,11 +115,10 @@ def upcoming_of(
 
     def open_it(stack: ExitStack):
         folder = of_scale(out, scale, wanted.part.name)
-        part_files.check_writable(Path(out))
+        check_writable(Path(out))
         whole = wanted.whole
         if wanted.request is not None:
             whole = requested(requests.prepare(folder, wanted.request, fresh=fresh), wanted.part.name)
-            stack.push(lambda kind, *_: requests.discard(folder) if kind and issubclass(kind, InputError) else None)
         asked = {"whole": whole, "others": wanted.others, "scale": scale, "out": out, "fresh": fresh}
         return opened(wanted.part, stack, **asked, data_files=data_files, pool=pool)
 

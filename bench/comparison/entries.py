@@ -63,7 +63,7 @@ def write_entry(board: Path, label: str, comparison: Comparison) -> Path:
                 if other != path:
                     other.unlink()
         except OSError as error:
-            raise part_files.cannot_store(error, path) from None
+            raise cannot_write(error, path) from None
         part_files.write(path, content)
     protocol = protocol_of(comparison.plan.request)._asdict()
     try:

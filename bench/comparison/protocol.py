@@ -13,7 +13,7 @@ from bench.comparison.request import BOARD, Request
 from bench.comparison.search import FURTHER_SEEDS, Space, searched, written
 from bench.comparison.statements import BY, PLD
 from bench.errors import InputError
-from bench.files import read_regular, write_whole
+from bench.files import write_whole
 from bench.inputs.declared import check, kinds
 from bench.privacy.events import check_delta
 
@@ -123,7 +123,7 @@ def read_protocol(folder: Path) -> Protocol:
         InputError: where the folder has no readable protocol.
     """
     try:
-        found = Protocol(**json.loads(read_regular(folder / PROTOCOL)))
+        found = Protocol(**json.loads((folder / PROTOCOL).read_bytes()))
         for name, annotation in Protocol.__annotations__.items():
             check(name, getattr(found, name), kinds(annotation))
         check_delta("delta", found.delta)

@@ -19,9 +19,9 @@ from bench.comparison.statements import PLD, Statement
 from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.errors import InputError, shown, unknown_name
+from bench.files import check_writable
 from bench.inputs.values import as_float
 from bench.privacy.events import SENSITIVITY, check_delta
-from bench.store.part_files import check_writable
 
 TUNING_SEEDS = 1000  # the tuning runs of split t have the seed 1000 + t, so that no test run shares their randomness
 COMPARE, BOARD, EXTRAPOLATED = "compare", "board", "extrapolated"  # takes the place of a sweep's scale

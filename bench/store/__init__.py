@@ -1,4 +1,4 @@
-"""Results on disk: Parquet parts in a folder for each sweep, their journal, and the checks of what they hold.
+"""Results on disk: Parquet parts in a folder for each sweep, and the checks of what they hold.
 
 A scale is a choice of a sweep's points. All that has been run of a sweep is in results/sweeps/<sweep>, at whatever
 scale; smoke runs, whose numbers mean nothing, are in results/smoke/<sweep>.

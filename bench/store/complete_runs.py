@@ -23,8 +23,6 @@ STALE, BROKEN, COPIED = (
     "with missing, duplicate or other rows",
     "that are duplicates",
 )
-TEXT = (pa.types.is_null, pa.types.is_string, pa.types.is_large_string)
-NUMBER = (pa.types.is_null, pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating)
 
 
 DIGITS = 9  # of a number, by which runs are recognised
@@ -45,7 +43,6 @@ class Shape(NamedTuple):
 
     evaluations: rows of a run.
     columns: that a part must have for them.
-    texts: those of its arguments that are text; `numbers`: those that are numbers.
     asked: the columns that identify its runs.
     computed: the columns that are computed from them.
     defaults: column -> the value of rows that have none.
@@ -53,8 +50,6 @@ class Shape(NamedTuple):
 
     evaluations: int
     columns: frozenset[str] = frozenset()
-    texts: frozenset[str] = frozenset()
-    numbers: frozenset[str] = frozenset()
     asked: Mapping[str, Any] = NOTHING
     computed: Mapping[str, Any] = NOTHING
     defaults: Mapping[str, Any] = NOTHING
@@ -207,13 +202,8 @@ def sound_runs(
     ids = runs.index.get_level_values("point")
     shape_of = {id: shapes[known[id]] if id in known else None for id in ids.unique()}
     evaluations = ids.map({id: -1 if of is None else of.evaluations for id, of in shape_of.items()})
-    here, (texts, numbers) = frozenset(schema.names), _kinds(schema)
-    lacking = ids.map(
-        {
-            id: of is not None and not (of.columns <= here and of.texts <= texts and of.numbers <= numbers)
-            for id, of in shape_of.items()
-        }
-    )
+    here = frozenset(schema.names)
+    lacking = ids.map({id: of is not None and not of.columns <= here for id, of in shape_of.items()})
     named = [(known.get(id, id), trial, seed) for id, trial, seed in runs.index]
     wrong = {
         STALE: evaluations.to_numpy() < 0,
@@ -228,19 +218,6 @@ def sound_runs(
         good &= ~found
     kept = pd.MultiIndex.from_frame(rows[IDENTITY]).isin(runs.index[good])
     return Sound(kept, left_out, {run for run, fits in zip(named, good, strict=True) if fits})
-
-
-def _kinds(schema: pa.Schema) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the columns that may hold text, and those that may hold numbers; those without any value may hold
-    either."""
-    texts, numbers = set(), set()
-    for field in schema:
-        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        if any(fits(kind) for fits in TEXT):
-            texts.add(field.name)
-        if any(fits(kind) for fits in NUMBER):
-            numbers.add(field.name)
-    return frozenset(texts), frozenset(numbers)
 
 
 def in_words(left_out: Mapping[str, int]) -> str:

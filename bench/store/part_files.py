@@ -8,12 +8,9 @@ A part is called part-<runs>-<content>.parquet, with a digest of the runs in it 
 every reader can check that the file is what was written. A file with another name is no part.
 """
 
-import contextlib
-import errno
 import hashlib
 import os
 import re
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,78 +20,21 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, cannot_write, unknown_name
 from bench.files import write_whole
-from bench.store import journal
 
 IDENTITY = ["point", "trial", "seed"]  # names a run: no two rows of one `rounds` share these
 
 
-def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
-
-
-REQUIRED = {  # columns that every part has, and of which kind
-    **dict.fromkeys(("point", "sweep", "algorithm", "task"), _is_text),
-    **dict.fromkeys(("trial", "seed", "rounds"), pa.types.is_integer),
-}
-KINDS = {  # also of columns that may be absent
-    **REQUIRED,
-    "scale": _is_text,
-    **dict.fromkeys(("wall_s", "compile_s"), pa.types.is_floating),
-}
+REQUIRED = (*IDENTITY, "sweep", "algorithm", "task", "rounds")  # columns that every part has
 DIGEST_IN_NAME = re.compile(r"part-[0-9a-f]{16}-([0-9a-f]{16})\.parquet")
-UNNAMED = "its name has no digest of its content, so it was renamed, or written by another program"
 COLUMNS = "columns.parquet"
 REDO = "run the sweep again, which moves it aside and repeats its runs"
 
 
-def cannot_store(error: OSError, path: Path) -> InputError:
-    """Return the error for results that cannot be stored, which says why; `bench.errors.cannot_write` is for other
-    files."""
-    culprit = error.filename if isinstance(error.filename, str) else path
-    if error.errno in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ELOOP):
-        return InputError(f"cannot write {path}: {_in_the_way(Path(culprit))} is in the way: move it elsewhere")
-    reason = {errno.ENOSPC: "the disk is full", errno.EROFS: "it is read-only", errno.ENOENT: "its folder is gone"}
-    text = reason.get(error.errno or 0)
-    if text is None:
-        text = "no permission" if isinstance(error, PermissionError) else (error.strerror or str(error))
-    return InputError(
-        f"cannot write {path}: {text}; everything finished so far is kept; choose another --out or free some space"
-    )
-
-
-def check_writable(folder: Path) -> None:
-    """Refuse a folder that cannot be made or written, before anything is computed for it; it is not left behind.
-
-    Raises:
-        InputError: saying what is in the way.
-    """
-    missing = [path for path in (folder, *folder.parents) if not os.path.exists(path)]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        writable = os.access(folder, os.W_OK | os.X_OK)
-    except OSError as error:
-        if error.errno in (errno.ENOTDIR, errno.EEXIST, errno.ELOOP):
-            raise cannot_store(error, folder) from None
-        raise InputError(f"cannot write {folder}: it cannot be made ({error.strerror}); choose another --out") from None
-    finally:
-        for path in missing:
-            with contextlib.suppress(OSError):
-                path.rmdir()
-    if not writable:
-        raise InputError(f"cannot write {folder}: no permission; choose another --out")
-
-
-def _in_the_way(path: Path) -> Path:
-    """Return what of a path is not a folder, or, where it is one, the path itself."""
-    return next((above for above in reversed(path.parents) if above.exists() and not above.is_dir()), path)
-
-
 def parts_in(folder: Path) -> list[Path]:
     """Return the files of a sweep's runs, by name."""
-    names = [path.name for path in folder.glob("*.parquet") if path.name[0] not in "._" and path.name != COLUMNS]
-    return sorted(journal.in_force(folder, names), key=lambda path: path.name)
+    return sorted(path for path in folder.glob("*.parquet") if path.name[0] not in "._" and path.name != COLUMNS)
 
 
 class UnusablePart(InputError):
@@ -117,8 +57,7 @@ def content_digest(content: bytes | pa.Buffer) -> str:
 def parquet(
     content: bytes, only: Collection[str] | None = None, without: Collection[str] = (), *, categories: bool = False
 ) -> pa.Table | None:
-    """Return the table of a Parquet file with this content; None where it is damaged, which its checksums tell, or has
-    text that is no text.
+    """Return the table of a Parquet file with this content; None where it is damaged.
 
     Args:
         content: of the file.
@@ -127,17 +66,10 @@ def parquet(
         categories: whether text is read as a dictionary of its values, and a number for each row.
     """
     try:
-        source, how = pa.BufferReader(content), {"page_checksum_verification": True}
-        file = pq.ParquetFile(source, **how)
-        names = [
-            column for column in file.schema_arrow.names if (only is None or column in only) and column not in without
-        ]
-        if categories:
-            text = [name for name in names if _is_text(file.schema_arrow.field(name).type)]
-            file = pq.ParquetFile(source, **how, read_dictionary=text)
-        table = file.read(names)
-        table.validate(full=True)
-        return table
+        schema = pq.read_schema(pa.BufferReader(content))
+        names = [name for name in schema.names if (only is None or name in only) and name not in without]
+        text = [name for name in names if schema.field(name).type in (pa.string(), pa.large_string())]
+        return pq.read_table(pa.BufferReader(content), columns=names, read_dictionary=text if categories else None)
     except (pa.ArrowException, OSError, ValueError):
         return None
 
@@ -157,37 +89,22 @@ def read_part(
         UnusablePart: where it is damaged, or not a part of results.
         InputError: where it cannot be opened.
     """
-    if not path.is_file():
-        what = "a folder" if path.is_dir() else "no file" if path.exists() else "a link to nothing"
-        raise UnusablePart(f"{path} is {what}, not a part", damaged=False)
+    named = DIGEST_IN_NAME.fullmatch(path.name)
+    if not named or not path.is_file():
+        raise UnusablePart(
+            f"{path} is not a part of these results (its name has no digest of its content)", damaged=False
+        )
     try:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}): make it readable, or move it") from None
-    named = DIGEST_IN_NAME.fullmatch(path.name)
     wanted = None if only is None else {*REQUIRED, *only}
-    intact = not named or named[1] == content_digest(content)
+    intact = named[1] == content_digest(content)
     table = parquet(content, wanted, {*without} - {*REQUIRED}, categories=categories) if intact else None
     if table is None:
         raise UnusablePart(f"{path} is damaged", damaged=True)
-    if not named:
-        raise UnusablePart(f"{path} is not a part of these results ({UNNAMED})", damaged=False)
-    if not len(table):
-        raise UnusablePart(f"{path} is not a part of these results (no rows)", damaged=False)
-    names = Counter(table.column_names)
-    for name, number in names.items():
-        if number > 1:
-            raise UnusablePart(f"{path} is not a part of these results (several columns {name!r})", damaged=False)
-    for name, fits in KINDS.items():
-        if name not in names:
-            if name not in REQUIRED:
-                continue
-            raise UnusablePart(f"{path} is not a part of these results (no column {name!r})", damaged=False)
-        kind = table.schema.field(name).type
-        if not fits(kind.value_type if pa.types.is_dictionary(kind) else kind):
-            raise UnusablePart(f"{path} is not a part of these results ({name!r} is {kind})", damaged=False)
-        if name in REQUIRED and table[name].null_count:
-            raise UnusablePart(f"{path} is damaged (no {name!r} in {table[name].null_count:,} rows)", damaged=True)
+    if lacking := [name for name in REQUIRED if name not in table.column_names]:
+        raise UnusablePart(f"{path} is not a part of these results (no column {lacking[0]!r})", damaged=False)
     return table
 
 
@@ -339,4 +256,4 @@ def write(path: Path, content: bytes | pa.Buffer) -> None:
     try:
         write_whole(path, memoryview(content), durable=True)
     except OSError as error:
-        raise cannot_store(error, path) from None
+        raise cannot_write(error, path) from None

@@ -5,15 +5,13 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.errors import InputError, remedy_of
-from bench.files import read_regular, write_whole
-from bench.inputs.values import as_float
+from bench.errors import InputError, cannot_write
+from bench.files import write_whole
 from bench.store import KEPT, SMOKE
-from bench.store.part_files import cannot_store, parts_in
+from bench.store.part_files import parts_in
 from bench.store.store import Store
 
 REQUEST = "_request.json"  # begins with "_": readers of the folder leave it out
@@ -43,10 +41,11 @@ class GridRequest(NamedTuple):
 
     def joined(self, other: "GridRequest") -> "GridRequest":
         """Return the request for the values of two of one kind."""
-        grid = {name: {_word(value): value for value in values} for name, values in self.grid.items()}
-        for name, values in other.grid.items():
-            grid[name] |= {_word(value): value for value in values if _word(value) not in grid[name]}
-        return self._replace(grid={name: list(values.values()) for name, values in grid.items()})
+        grid = {
+            name: [*values, *(value for value in other.grid[name] if value not in values)]
+            for name, values in self.grid.items()
+        }
+        return self._replace(grid=grid)
 
     @property
     def default_name(self) -> str:
@@ -61,12 +60,6 @@ class GridRequest(NamedTuple):
         """The request in one line, as typed."""
         columns = [f"{name} = {', '.join(map(str, values))}" for name, values in self.grid.items()]
         return "; ".join([*columns, *([f"{self.rounds} rounds"] if self.rounds else [])])
-
-
-def _word(value: Any) -> str:
-    """Return a value as text, alike for 1 and 1.0."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return repr(as_float("a value of --grid", value)) if is_number else repr(value)
 
 
 def checked_name(name: str, taken: Mapping[str, Any]) -> str:
@@ -91,28 +84,15 @@ def read_request(folder: Path) -> GridRequest | None:
     """
     path = folder / REQUEST
     try:
-        found = json.loads(read_regular(path))
-        request = GridRequest(**found)
+        request = GridRequest(**json.loads(path.read_bytes()))
+        usable = all(isinstance(values, list) for values in request.grid.values()) and isinstance(request.sweep, str)
     except FileNotFoundError:
         return None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): {remedy_of(error)}") from None
-    except (ValueError, TypeError, RecursionError):
-        raise InputError(f"{path} is damaged: copy the file again, or `bench run` the sweep with --fresh") from None
-    lists = isinstance(request.grid, dict) and all(isinstance(values, list) for values in request.grid.values())
-    words = (request.sweep, request.scale, "" if request.task is None else request.task)
-    usable = lists and all(isinstance(word, str) for word in words) and isinstance(request.rounds, int | None)
-    if not (usable and _can_be_compared(request)):
+    except (OSError, ValueError, TypeError, AttributeError):
+        usable = False
+    if not usable:
         raise InputError(f"{path} is damaged: copy the file again, or `bench run` the sweep with --fresh")
     return request
-
-
-def _can_be_compared(request: GridRequest) -> bool:
-    """Return whether every number of a request fits into a float."""
-    try:
-        return bool(request.joined(request))
-    except InputError:
-        return False
 
 
 def write_request(folder: Path, request: GridRequest) -> None:
@@ -121,7 +101,7 @@ def write_request(folder: Path, request: GridRequest) -> None:
     try:
         write_whole(path, json.dumps(request._asdict(), indent=1) + "\n")
     except OSError as error:
-        raise cannot_store(error, path) from None
+        raise cannot_write(error, path) from None
 
 
 def prepare(folder: Path, request: GridRequest, *, fresh: bool = False) -> GridRequest:
@@ -144,16 +124,6 @@ def prepare(folder: Path, request: GridRequest, *, fresh: bool = False) -> GridR
         if request != there:
             write_request(folder, request)
     return request
-
-
-def discard(folder: Path) -> None:
-    """Remove a folder that was prepared where nothing came to be in it."""
-    if not folder.is_dir() or any(path.name not in (REQUEST, ".lock") for path in folder.iterdir()):
-        return
-    with suppress(OSError):
-        for name in (REQUEST, ".lock"):
-            (folder / name).unlink(missing_ok=True)
-        folder.rmdir()
 
 
 def folders(name: str, results: str | os.PathLike) -> list[Path]:

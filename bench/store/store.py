@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,16 +11,14 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from bench.errors import InputError
-from bench.files import PART, open_lock, read_regular
-from bench.store import journal
+from bench.errors import InputError, cannot_write
+from bench.files import PART, open_lock
 from bench.store.complete_runs import STALE, Points, Shape, in_words, settings_in, sound_runs
 from bench.store.part_files import (
     COLUMNS,
     IDENTITY,
     UnusablePart,
     as_file,
-    cannot_store,
     parquet,
     part_path,
     parts_in,
@@ -56,13 +55,13 @@ class Store:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = open_lock(self.folder / LOCK)
         except OSError as error:
-            raise cannot_store(error, self.folder) from None
+            raise cannot_write(error, self.folder) from None
         try:
             self._hold()
         except BaseException as error:  # Ctrl-C as well
             os.close(self._lock)
             if isinstance(error, OSError):
-                raise cannot_store(error, self.folder) from None
+                raise cannot_write(error, self.folder) from None
             raise
         return self
 
@@ -75,7 +74,6 @@ class Store:
         for leftover in self.folder.glob(f"{PART}*"):
             if leftover.is_file() or leftover.is_symlink():
                 leftover.unlink(missing_ok=True)
-        journal.finish(self.folder)
 
     def __exit__(self, kind: type[BaseException] | None, *_):
         try:
@@ -97,13 +95,11 @@ class Store:
         try:
             target.mkdir(exist_ok=True)
             place = target / path.name
-            for number in range(1, 1000):
-                if not os.path.lexists(place):
-                    break
-                place = target / f"{path.stem}-{number}.parquet"
+            if os.path.lexists(place):
+                place = target / f"{path.stem}-{secrets.token_hex(4)}.parquet"
             os.replace(path, place)
         except OSError as error:
-            raise cannot_store(error, target) from None
+            raise cannot_write(error, target) from None
         return place
 
     def open_parts(
@@ -197,35 +193,18 @@ class Store:
         schema = unified(schemas)
         if schema == self._schema and path.exists():
             return
-        try:
-            there = parquet(read_regular(path)) if path.exists() else None
-        except OSError as error:
-            raise cannot_store(error, path) from None
+        there = parquet(path.read_bytes()) if path.is_file() else None
         # The order of the columns is that in which parts were read, and means nothing.
         if there is None or {*there.schema} != {*schema}:
-            self._write(path, as_file(schema.empty_table()))
+            write(path, as_file(schema.empty_table()))
         self._schema = schema
 
-    def _write_part(self, table: pa.Table, folder: Path | None = None) -> Path:
-        """Write a part, to the store's folder or another."""
+    def _write_part(self, table: pa.Table) -> Path:
+        """Write a part."""
         content = as_file(table)
-        path = part_path(folder or self.folder, table, content)
-        self._write(path, content)
-        return path
-
-    def _write(self, path: Path, content: pa.Buffer) -> None:
-        """Write a file of the folder, if it still is the one that is locked.
-
-        Raises:
-            InputError: where it was removed or replaced, or the file cannot be written.
-        """
-        try:
-            held = os.path.samestat(os.stat(self.folder / LOCK), os.fstat(self._lock))
-        except OSError:
-            held = False
-        if not held:
-            raise InputError(f"{self.folder} was removed or replaced while this ran: run the same command again")
+        path = part_path(self.folder, table, content)
         write(path, content)
+        return path
 
     def clear(self) -> None:
         """Set everything aside, for a run from the beginning."""
@@ -236,17 +215,18 @@ class Store:
             self.notes.append(f"{len(paths)} parts are set aside in {self.folder / SET_ASIDE['stale']}")
 
     def replace(self, tables: Sequence[pa.Table]) -> None:
-        """Put parts with these tables in place of all that are there, at one moment (`bench.store.journal`).
+        """Put parts with these tables in place of all that are there.
+
+        Killed on the way, all runs are there, and some of them twice, which the next writer sets aside.
 
         Raises:
             InputError: where they cannot be written; what was there stays.
         """
-        old = [path.name for path in parts_in(self.folder)]
+        old = parts_in(self.folder)
         self._name_columns({f"part {number}": table.schema for number, table in enumerate(tables, 1)})
-        try:
-            journal.replace(self.folder, old, lambda folder: [self._write_part(table, folder) for table in tables])
-        except OSError as error:
-            raise cannot_store(error, self.folder) from None
+        new = [self._write_part(table) for table in tables]
+        for path in {*old} - {*new}:
+            path.unlink()
 
     def write(self, rows: pd.DataFrame) -> Path:
         """Add a finished chunk."""

@@ -50,11 +50,9 @@ class Point(NamedTuple):
         """What the rows of a run of this point look like."""
         defaults = defaults_of(self.method) | {"method": self.method.make.__name__}
         needed = {name: value for name, value in self.args.items() if as_text(defaults.get(name)) != as_text(value)}
-        texts = frozenset(name for name, value in needed.items() if isinstance(value, str))
-        numbers = frozenset(name for name, value in needed.items() if isinstance(value, int | float))
         columns = (frozenset(needed) | RESERVED | {"epsilon"}) - {"method"}
         evaluations = self.num_rounds // self.eval_every + 1
-        return Shape(evaluations, columns, texts, numbers, self.asked, self.computed, defaults)
+        return Shape(evaluations, columns, self.asked, self.computed, defaults)
 
     def known_as(self, row: Mapping[str, Any]) -> "Point":
         """Return the point with the id and the computed numbers of a run of it that was made elsewhere, so that further

@@ -12,7 +12,7 @@ from tiny_sweeps import assert_same_rows, run, table, walks
 from bench.errors import InputError
 from bench.execution.run import run_sweep
 from bench.papers import SWEEPS
-from bench.store import journal, part_files, store
+from bench.store import part_files, store
 from bench.store.requests import GridRequest, prepare
 from bench.sweeps.spec import select
 from bench.upkeep.merge import merge
@@ -146,21 +146,22 @@ def test_a_folder_in_use_is_refused(halves, tmp_path):
 
 
 @pytest.mark.slow
-def test_dying_anywhere_loses_nothing_and_doubles_nothing(halves, tmp_path, monkeypatch, undisturbed):
-    """At every call that changes the disk, and again while what was under way is finished."""
+def test_dying_anywhere_loses_nothing(halves, tmp_path, monkeypatch, undisturbed):
+    """At every call that changes the disk, and again. Runs may be there twice then, which a reader says."""
     for number in range(100):
         out = tmp_path / f"out{number}"
         shutil.copytree(halves[1], out)
         through = False
         for further in (number, number % 3):
             with monkeypatch.context() as patched:
-                killed_at(patched, further, [*WRITES, (journal.shutil, "rmtree")])
+                killed_at(patched, further, WRITES)
                 try:
                     merge(halves[:1], out)
                     through = through or further == number
                 except Killed:
                     pass
-            rows = part_files.read(out / "smoke" / "tiny")  # whole at any moment, by whatever files
+            parts = map(part_files.read_part, part_files.parts_in(out / "smoke" / "tiny"))
+            rows = pd.concat([part.to_pandas() for part in parts]).drop_duplicates([*part_files.IDENTITY, "rounds"])
             runs = rows.drop_duplicates(part_files.IDENTITY)
             assert len(rows) == 5 * len(runs)
             assert len(runs) in (4, 8)
@@ -172,11 +173,3 @@ def test_dying_anywhere_loses_nothing_and_doubles_nothing(halves, tmp_path, monk
         if through:
             break
     assert number > 8
-
-
-def test_a_damaged_journal_is_one_line(halves):
-    folder = halves[0] / "smoke" / "tiny"
-    for text in ("{", "[]", '{"new": ["../x"], "old": []}', '{"new": [1], "old": []}', '{"new": [""], "old": []}'):
-        (folder / journal.JOURNAL).write_text(text)
-        with pytest.raises(InputError, match="is damaged"):
-            part_files.read(folder)
