@@ -9,8 +9,8 @@ import numpy as np
 
 from bench.data.task import Task
 from bench.execution import memory
+from bench.perf.counts import Counts, work_of
 from bench.sweeps import engine
-from bench.sweeps.counts import Counts, work_of
 from bench.sweeps.points import Point
 
 REPEATS = 3  # the best repetition counts, since others use the machine too

@@ -21,8 +21,8 @@ from bench.kernels import gradient
 from bench.kernels.per_example import clipped_gradient_of_rows, cross_entropy
 from bench.kernels.platforms import only
 from bench.models.networks import CLASSES, network
+from bench.perf.counts import count
 from bench.perf.measure import Measurement, Workload
-from bench.sweeps.counts import count
 
 BATCH = 256
 POOL = 6000  # examples of a client

@@ -14,9 +14,9 @@ from bench.algorithms import ALGORITHMS
 from bench.data.task import Task
 from bench.execution import memory
 from bench.models.additive import squared_loss
+from bench.perf.counts import work_of
 from bench.perf.measure import Measurement, Workload, best_time
 from bench.sweeps import engine
-from bench.sweeps.counts import work_of
 
 FEATURES, EXAMPLES = 10, 5
 COUNTS = (10**3, 10**4, 10**5, 10**6)

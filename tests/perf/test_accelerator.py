@@ -8,8 +8,8 @@ import pytest
 from bench.errors import InputError
 from bench.perf import accelerator, report_accelerator, users
 from bench.perf.accelerator import Probe
+from bench.perf.counts import Counts
 from bench.perf.measure import Workload
-from bench.sweeps.counts import Counts
 
 
 def probe(what: str, unit: str = "examples/s") -> Probe:

@@ -7,7 +7,7 @@ import pytest
 
 from bench.models.networks import network
 from bench.perf import pfl
-from bench.sweeps.counts import count
+from bench.perf.counts import count
 
 
 @pytest.mark.slow

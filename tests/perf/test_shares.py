@@ -5,8 +5,8 @@ import pytest
 
 from bench.data.files import DataFiles
 from bench.perf import BENCHMARKS, limits, shares
+from bench.perf.counts import Counts
 from bench.perf.measure import Workload
-from bench.sweeps.counts import Counts
 
 
 def a_workload(run=lambda: None):

@@ -8,8 +8,8 @@ from jax import ShapeDtypeStruct as Shape
 from bench.algorithms import ALGORITHMS
 from bench.data.tasks.synthetic import synthetic
 from bench.kernels.platforms import by_platform
+from bench.perf.counts import count, work_of
 from bench.sweeps import engine
-from bench.sweeps.counts import count, work_of
 
 MATRIX, IMAGES = Shape((30, 40), jnp.float32), Shape((2, 12, 12, 3), jnp.float32)
 
