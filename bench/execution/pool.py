@@ -45,7 +45,7 @@ class Pool:
         if executor not in ("local", "ray") and not executor.startswith("ray://"):
             raise InputError(f"no executor is called {executor!r}: choose from {EXECUTORS}")
         self.kind, self.budget = executor, budget
-        self.asked = resources.number_of_workers(workers)
+        self.asked = resources.number_of("--workers", workers)
         self.devices = 1
         if devices is not None:
             if executor != "local" or (self.asked or 1) > 1:

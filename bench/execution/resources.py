@@ -43,20 +43,17 @@ def automatic_workers(gpus: Sequence[str]) -> int:
     return max(1, min(physical, int(memory.available() / WORKER_BYTES)))
 
 
-def number_of_workers(text: str | int) -> int | None:
-    """Return the requested number of workers; None for "auto".
+def number_of(option: str, text: str | int) -> int | None:
+    """Return the requested number of workers or devices; None for "auto".
 
     Raises:
-        InputError: for anything but "auto" or a number from 1 to 10,000.
+        InputError: for anything but "auto" or a number from 1 to 10,000; naming the option.
     """
     if text == "auto":
         return None
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
+    number = int(text) if str(text).isdecimal() else 0
     if not 1 <= number <= 10_000:
-        raise InputError(f"--workers is {text}: give a number from 1 to 10,000, or auto")
+        raise InputError(f"{option} is {text}: give a number from 1 to 10,000, or auto")
     return number
 
 
@@ -71,20 +68,13 @@ def number_of_devices(text: str | int) -> int:
     Raises:
         InputError: for anything else, or for more devices than there are.
     """
-    if text == "auto":
-        return jax.device_count()
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if not 1 <= number <= 10_000:
-        raise InputError(f"--devices is {text}: give a number from 1 to 10,000, or auto")
-    if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
+    number = number_of("--devices", text)
+    if number and "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
         with suppress(RuntimeError):  # JAX has started: it keeps the devices that it has
             jax.config.update("jax_num_cpu_devices", number)
-    if number > (count := jax.device_count()):
+    if (number or 1) > (count := jax.device_count()):
         raise InputError(f"--devices is {number}, but JAX has {count} here: give at most so many, or auto")
-    return number
+    return number or count
 
 
 def keep_to_a_core() -> None:

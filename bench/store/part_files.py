@@ -20,7 +20,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.errors import InputError, cannot_write, unknown_name
+from bench.errors import InputError, cannot_write, in_one_line, unknown_name
 from bench.files import write_whole
 
 IDENTITY = ["point", "trial", "seed"]  # names a run: no two rows of one `rounds` share these
@@ -194,23 +194,14 @@ def unified(schemas: Mapping[Any, pa.Schema], remedy: str = "move the wrong part
         remedy: what to do where they differ.
 
     Raises:
-        InputError: where a column is of two kinds, such as text and numbers; names two of the tables.
+        InputError: where a column is of two kinds, such as text and numbers; names the second table and the column.
     """
-    whole, owner = pa.schema([]), {}
+    whole = pa.schema([])
     for path, schema in schemas.items():
         try:
             whole = pa.unify_schemas([whole, schema], promote_options="permissive")
-        except pa.ArrowException:
-            for field in schema:
-                try:
-                    pa.unify_schemas([whole, pa.schema([field])], promote_options="permissive")
-                except pa.ArrowException:
-                    raise InputError(
-                        f"column {field.name!r} is {field.type} in {path} and {whole.field(field.name).type} in "
-                        f"{owner[field.name]}: {remedy}"
-                    ) from None
-            raise
-        owner |= {name: path for name in schema.names if name not in owner}
+        except pa.ArrowException as error:
+            raise InputError(f"{path} does not fit the others ({in_one_line(error)}): {remedy}") from None
     return whole
 
 

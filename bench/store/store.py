@@ -1,6 +1,5 @@
 """The folder of a sweep's results, held by one writer at a time: what is there, what is set aside, what is added."""
 
-import contextlib
 import fcntl
 import os
 import secrets
@@ -50,7 +49,6 @@ class Store:
         self._schema: pa.Schema | None = None  # of the whole table, as `columns.parquet` has it
 
     def __enter__(self):
-        self._was_there = self.folder.exists()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = open_lock(self.folder / LOCK)
@@ -75,19 +73,8 @@ class Store:
             if leftover.is_file() or leftover.is_symlink():
                 leftover.unlink(missing_ok=True)
 
-    def __exit__(self, kind: type[BaseException] | None, *_):
-        try:
-            if kind is not None and not self._was_there:
-                self._remove_if_empty()
-        finally:
-            os.close(self._lock)
-
-    def _remove_if_empty(self) -> None:
-        """Remove a folder that this writer made, where nothing came to be in it."""
-        with contextlib.suppress(OSError):
-            if [path.name for path in self.folder.iterdir()] == [LOCK]:
-                (self.folder / LOCK).unlink()
-                self.folder.rmdir()
+    def __exit__(self, *_):
+        os.close(self._lock)
 
     def _set_aside(self, path: Path, why: str) -> Path:
         """Move a part out of the table; it is kept, under a name that does not collide."""
@@ -232,5 +219,5 @@ class Store:
         """Add a finished chunk."""
         table = pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata(None)
         there = {self.folder: self._schema} if self._schema else {}
-        self._name_columns(there | {"the new rows": table.schema})
+        self._name_columns(there | {"the table of new rows": table.schema})
         return self._write_part(table)

@@ -31,22 +31,15 @@ def listed(column: str, given: Any) -> list[Any]:
     """
     if isinstance(given, str):
         given = values(given)
-    if isinstance(given, bytes | bytearray | Mapping):
-        raise InputError(f"--grid {column} is {shown(given)}: give numbers, words, True or False, or a list of those")
     several = list(given) if isinstance(given, Iterable) else [given]
-    if len(several) > MOST:
-        raise InputError(f"--grid {column} has {len(several):,} values: give at most {MOST:,}")
     several = [value.item() if isinstance(value, np.generic) else value for value in several]
-    if not several:
-        raise InputError(f"--grid {column} has no values: give at least one")
-    for value in several:
+    if not 1 <= len(several) <= MOST:
+        raise InputError(f"--grid {column} has {len(several):,} values: give 1 to {MOST:,}")
+    for place, value in enumerate(several):
         if not isinstance(value, int | float | str) or value != value:
-            raise InputError(f"--grid {column} has the value {value!r}: give numbers, words, True or False")
-    seen = set()
-    for value in several:
-        if (key := (isinstance(value, bool), value)) in seen:
+            raise InputError(f"--grid {column} has the value {shown(value)}: give numbers, words, True or False")
+        if any(value == other and isinstance(value, bool) == isinstance(other, bool) for other in several[:place]):
             raise InputError(f"--grid {column} has {value} twice: give every value once")
-        seen.add(key)
     return several
 
 

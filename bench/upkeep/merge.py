@@ -15,13 +15,14 @@ from bench.execution.chosen import requested
 from bench.papers import SWEEPS
 from bench.store import SCALES, kind_of, together_with
 from bench.store.complete_runs import Points, in_words, settings_in, sound_runs
-from bench.store.part_files import IDENTITY, parts_in, read_part, readable_parts, renamed, runs_in, unified
+from bench.store.part_files import COLUMNS, IDENTITY, parts_in, read_part, readable_parts, renamed, runs_in, unified
 from bench.store.requests import GridRequest, checked_name, read_request, write_request
 from bench.store.store import Store
 from bench.sweeps.points import Point, resolve, shapes_of
 from bench.sweeps.spec import Sweep, on_task
 
 MOST_ROWS = 1_000_000  # in a part
+AGAIN = "copy it again, or repeat its runs"
 
 
 class Merged(NamedTuple):
@@ -91,47 +92,27 @@ def merge(
 
 
 def sources_in(folder: Path, left_out: list[str]) -> list[Source]:
-    """Return the folders of parts in a folder, down to two levels below it; unidentified ones are added to `left_out`.
+    """Return the folders of parts in a folder, itself included; what of them cannot be read is added to `left_out`.
 
     Raises:
         InputError: where there is none.
     """
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder: give a folder of results or of a sweep")
-    level = [folder]
-    for _ in range(3):
-        found = [below for below in level if parts_in(below)]
-        if found:
-            break
-        level = [
-            below
-            for above in level
-            for below in sorted(above.iterdir())
-            if below.is_dir() and below.name[0] not in "._"
-        ]
-    else:
+    files = [path for path in folder.rglob("*.parquet") if path.name != COLUMNS]
+    places = {path.parent for path in files if not any(part[0] in "._" for part in path.relative_to(folder).parts)}
+    if not places:
         raise InputError(f"{folder} holds no results: give a folder of results or of a sweep")
     sources = []
-    for place in found:
-        kinds, scales = set(), []
-        for path, table in readable_parts(place, left_out, "copy it again, or repeat its runs"):
-            if "scale" not in table.column_names:
-                left_out.append(f"{path} is not a part of these results (no column 'scale'): move it elsewhere")
-            else:
-                for scale, sweep in _distinct(table, ["scale", "sweep"]):
-                    kinds.add((kind_of(str(scale)), str(sweep)))
-                    scales.append(str(scale))
-        if len(kinds) > 1:
-            listed = ", ".join(sorted("/".join(kind) for kind in kinds))
-            left_out.append(f"{place} holds results of several sweeps ({listed}): sort them into folders")
-        elif kinds:
-            ((_, sweep),) = kinds
-            sources.append(Source(place, scales[0], sweep, read_request(place)))
+    for place in sorted(places):
+        problems: list[str] = []
+        table = next((table for _, table in readable_parts(place, problems, AGAIN)), None)
+        if table is None:
+            left_out += problems
+        else:
+            scale = str(table["scale"][0]) if "scale" in table.column_names else ""
+            sources.append(Source(place, scale, str(table["sweep"][0]), read_request(place)))
     return sources
-
-
-def _distinct(table: pa.Table, columns: list[str]) -> Iterable[tuple]:
-    return table.select(columns).to_pandas().drop_duplicates().itertuples(index=False, name=None)
 
 
 def _sweeps_of(source: Source, left_out: list[str]) -> list[Sweep]:
@@ -195,16 +176,14 @@ def _into(
         store.open_parts(shapes, twice=True)
         notes += store.notes
         here = parts_in(folder)
-        tables = [(None, _table(path)) for path in here]
+        tables: list[tuple[Path | None, pa.Table]] = [(None, read_part(path)) for path in here]
         for source in sources:
             if source.folder.resolve() != folder.resolve():
-                tables += [(path, _table(path)) for path in parts_in(source.folder)]
+                tables += readable_parts(source.folder, left_out, AGAIN)
         kept, schemas, seen, twice, added, other_ids = [], {}, set(), 0, 0, 0
         known = Points(shapes)
         here_as = {id: row["point"] for id, row in store.known_as.items()}
         for number, (path, table) in enumerate(tables):
-            if table is None:  # reported when the folders were searched
-                continue
             found = known.recognised(settings_in(table))
             if path is not None:
                 sound = sound_runs(table, table.schema, shapes, points=found)
@@ -249,13 +228,6 @@ def compact(folder: Path, changed: Callable[[pa.Table], pa.Table] | None = None)
         parts = _joined(kept)
         if len(parts) < len(tables) or any(new is not old for new, old in zip(kept, tables, strict=True)):
             store.replace(parts)
-
-
-def _table(path: Path) -> pa.Table | None:
-    try:
-        return read_part(path)
-    except InputError:
-        return None
 
 
 def _once(table: pa.Table, runs: set[tuple]) -> pa.Table:

@@ -4,7 +4,7 @@ Runs are identified by their settings, which are columns of the rows, so no data
 (`verify`) reads data, since a point's id depends on their checksum.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,9 +23,6 @@ from bench.sweeps.spec import Entry, Sweep, arguments, defaults_of, parameters
 from bench.upkeep.merge import points_of, sweeps_named
 
 NEEDED = ("version", "wall_s", "compile_s")  # columns by which runs are counted and timed
-# The origin of a rate, the nearest first: runs that differ in nothing that is compiled in, runs of the method on data
-# of the same size, all runs of the method, of the sweep.
-ALIKE, SAME_DATA, METHOD, SWEEP = "alike", "same data", "method", "sweep"
 LABELS = ("dataset", "num_clients", "num_features", "data_share")  # of the data
 
 
@@ -34,13 +31,11 @@ class Rest(NamedTuple):
 
     wanted, there: numbers of runs.
     hours: of a core, for the missing runs; None where nothing was measured.
-    rates: origin of a rate -> how many missing runs have such a rate; "unknown" for those without one.
     """
 
     wanted: int
     there: int
     hours: float | None
-    rates: dict[str, int]
 
     @property
     def missing(self) -> int:
@@ -64,19 +59,15 @@ class Status(NamedTuple):
     def whole(self) -> Rest:
         parts = list(self.entries.values())
         known = [part.hours for part in parts if part.hours is not None]
-        rates: dict[str, int] = {}
-        for part in parts:
-            for name, count in part.rates.items():
-                rates[name] = rates.get(name, 0) + count
         hours = sum(known) if known or not any(part.missing for part in parts) else None
-        return Rest(sum(part.wanted for part in parts), sum(part.there for part in parts), hours, rates)
+        return Rest(sum(part.wanted for part in parts), sum(part.there for part in parts), hours)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the status as plain values for JSON."""
 
         def plain(rest: Rest) -> dict[str, Any]:
-            hours = {"core_hours": None if rest.hours is None else round(rest.hours, 4), "rates": rest.rates}
-            return {"wanted": rest.wanted, "there": rest.there, "missing": rest.missing} | hours
+            hours = None if rest.hours is None else round(rest.hours, 4)
+            return {"wanted": rest.wanted, "there": rest.there, "missing": rest.missing, "core_hours": hours}
 
         entries = {label: plain(rest) for label, rest in self.entries.items()}
         head = {"sweep": self.sweep, "scale": self.scale, "folder": str(self.folder)} | plain(self.whole)
@@ -141,47 +132,31 @@ def _rest(sweep: Sweep, entry: Entry, runs: pd.DataFrame, all_runs: pd.DataFrame
     have = done.clip(upper=most).groupby("key").sum() if len(done) else pd.Series(dtype=int)
     share = have.reindex(keys).fillna(0).to_numpy() / counts.reindex(keys).to_numpy()
     missing = len(repetitions) - share.astype(float)
-    hours, rates = _time(entry, points.assign(missing=missing), runs, all_runs)
-    total = int(have.sum())
-    return Rest(wanted, total, hours, rates), len(there)
+    hours = _hours(entry, points.assign(missing=missing), runs, all_runs)
+    return Rest(wanted, int(have.sum()), hours), len(there)
 
 
-def _time(entry: Entry, points: pd.DataFrame, runs: pd.DataFrame, all_runs: pd.DataFrame):
-    """Return the core-hours of the missing runs of an entry, and the origins of the rates.
+def _hours(entry: Entry, points: pd.DataFrame, runs: pd.DataFrame, all_runs: pd.DataFrame) -> float | None:
+    """Return the core-hours of the missing runs of an entry; None where nothing was measured.
 
-    Runs of a GPU, which take a hundredth of the time, give no rate of a core.
+    A run takes as long as those that differ in nothing that is compiled in, or else as those of the method on data of
+    the same size, as all of the method, as all of the sweep. Those of a GPU, which take a hundredth, do not count.
     """
     todo = points[points["missing"] > 0]
-    if todo.empty:
-        return 0.0, {}
     runs, all_runs = (rows[made_on_cpus(rows)] for rows in (runs, all_runs))
-    static = [name for name in parameters(entry.method)[0] if name not in parameters(entry.method)[1]]
+    if todo.empty or all_runs.empty:
+        return 0.0 if todo.empty else None
+    keywords, traced = parameters(entry.method)
     labels = [name for name in LABELS if name in points]
-    apart = list(dict.fromkeys([*static, *labels]))
-    seconds, rates = 0.0, {}
-    compiled = 0.0
-    alike, of_data = {}, {}
-    if len(runs):
-        alike = runs.groupby(rows_as_text(runs, apart))["wall_s"].mean().to_dict()
-        of_data = runs.groupby(rows_as_text(runs, labels))["wall_s"].mean().to_dict() if labels else {}
-        compiled = float(runs["compile_s"].mean())
-    for key, group in todo.groupby(rows_as_text(todo, apart)):
-        count = group["missing"].sum()
-        data = rows_as_text(group, labels).iloc[0] if labels else None
-        if key in alike:
-            kind, each = ALIKE, alike[key]
-        elif data in of_data:
-            kind, each = SAME_DATA, of_data[data]
-        elif len(runs):
-            kind, each = METHOD, runs["wall_s"].mean()
-        elif len(all_runs):
-            kind, each = SWEEP, all_runs["wall_s"].mean()
-        else:
-            kind, each = "unknown", np.nan
-        rates[kind] = rates.get(kind, 0) + round(count)
-        if kind != "unknown":
-            seconds += each * count + compiled
-    return (None if set(rates) == {"unknown"} else float(seconds / 3600)), rates
+    apart = list(dict.fromkeys([*(name for name in keywords if name not in traced), *labels]))
+    keys, seconds = rows_as_text(todo, apart), pd.Series(np.nan, todo.index)
+    for names in (apart, labels) if len(runs) else ():
+        seconds = seconds.fillna(
+            rows_as_text(todo, names).map(runs["wall_s"].groupby(rows_as_text(runs, names)).mean())
+        )
+    seconds = seconds.fillna((runs if len(runs) else all_runs)["wall_s"].mean())
+    compiled = keys.nunique() * runs["compile_s"].mean() if len(runs) else 0.0
+    return float((seconds * todo["missing"]).sum() + compiled) / 3600
 
 
 def statuses(
@@ -251,34 +226,22 @@ def verify(sweep: Sweep, folder: Path, data_files: DataFiles | None = None, othe
 
 def written(statuses: Sequence[Status], by_entry: bool) -> str:
     """Return a table for users: a line a sweep, and, if `by_entry`, a line an entry."""
-    lines = [("sweep", "there", "missing", "core-hours", "rate from")]
+    lines = [("sweep", "there", "missing", "core-hours")]
     for status in statuses:
         lines.append(_line(status.sweep, status.whole))
         if by_entry:
             lines += [_line(f"  {label}", rest) for label, rest in status.entries.items()]
-    widths = [max(len(line[place]) for line in lines) for place in range(5)]
+    widths = [max(len(line[place]) for line in lines) for place in range(4)]
     table = "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
     )
     known = [status.whole.hours for status in statuses if status.whole.missing and status.whole.hours is not None]
-    unknown = sum(status.whole.rates.get("unknown", 0) for status in statuses)
+    unknown = sum(status.whole.missing for status in statuses if status.whole.hours is None)
     rest = [f"{sum(known):.3g} core-hours"] * bool(known) + [f"{unknown:,} runs without a rate"] * bool(unknown)
     note = "A process counts as one core; rates are those of the CPUs that made the rows."
     return f"{table}\n\nThe rest: {', and '.join(rest) or 'nothing'}. {note}"
 
 
-WORDS: Mapping[str, str] = {
-    ALIKE: "runs like them",
-    SAME_DATA: "runs of the method on the same data",
-    METHOD: "all runs of the method, pooled",
-    SWEEP: "all runs of the sweep, pooled",
-    "unknown": "none measured",
-}
-
-
-def _line(name: str, rest: Rest) -> tuple[str, str, str, str, str]:
+def _line(name: str, rest: Rest) -> tuple[str, str, str, str]:
     hours = "" if not rest.missing else "?" if rest.hours is None else f"{rest.hours:.3g}"
-    sources = "; ".join(
-        WORDS[kind] if len(rest.rates) == 1 else f"{WORDS[kind]} ({n:,})" for kind, n in rest.rates.items()
-    )
-    return name, f"{rest.there:,} of {rest.wanted:,}", f"{rest.missing:,}", hours, sources
+    return name, f"{rest.there:,} of {rest.wanted:,}", f"{rest.missing:,}", hours

