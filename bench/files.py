@@ -108,3 +108,14 @@ def remember(path: Path, content: Any) -> None:
     """
     with contextlib.suppress(OSError):
         write_whole(path, json.dumps(content))
+
+
+def recorded(path: Path) -> dict[str, Any]:
+    """Return the entries of a file of `record`, by name; none where it is missing or damaged."""
+    known = recall(path)
+    return known if isinstance(known, dict) else {}
+
+
+def record(path: Path, name: str, entry: Any) -> None:
+    """Set one entry of a JSON file of entries by name, atomically."""
+    write_whole(path, json.dumps(recorded(path) | {name: entry}, indent=1, sort_keys=True) + "\n")

@@ -17,10 +17,10 @@ import pandas as pd
 from bench.analysis import select
 from bench.analysis.select import span
 from bench.errors import InputError, cannot_write, in_one_line
-from bench.files import write_whole
+from bench.files import recorded, write_whole
 from figures import PAPERS
 from figures.shared.derived import derived
-from figures.shared.drawn import JUDGED, digest_of, recorded
+from figures.shared.drawn import JUDGED, digest_of
 from figures.shared.margins import MOST_REPETITIONS, Margin
 from figures.shared.runs import UNREAD, read, together
 from figures.shared.verdicts import ERROR, GUESS, NO, OPEN, OTHER_DATA, OURS, YES, Claim, NotTestable, Verdict, verdict
@@ -355,7 +355,7 @@ def recall(paper: str, folders: Mapping[str, Path], folder: Path) -> tuple[pd.Da
         folder: with claims_<paper>.csv.
     """
     path = folder / f"claims_{paper}.csv"
-    if not path.is_file() or recorded(folder, JUDGED).get(paper) != judged_from(paper, folders):
+    if not path.is_file() or recorded(folder / JUDGED).get(paper) != judged_from(paper, folders):
         return None
     table, far = written(path, f"run `python -m figures claims {paper}`"), folder / f"claims_{paper}_deviations.csv"
     return table, pd.read_csv(far) if PAPERS[paper].deviations and far.is_file() else pd.DataFrame()

@@ -16,11 +16,11 @@ from bench.analysis.saving import save_picture, save_printed
 from bench.cli.options import Json, Version
 from bench.cli.options import path as given_path
 from bench.errors import InputError, cannot_write, unknown_name
-from bench.files import write_whole
+from bench.files import record, write_whole
 from bench.processes import side_by_side
 from bench.store import KEPT, SCALES
 from figures.shared import user_grids
-from figures.shared.drawn import JUDGED, digest, record
+from figures.shared.drawn import JUDGED, RECORD, digest
 from figures.shared.figure import Figure, picture
 from figures.shared.runs import REPOSITORY, UNREAD, command, first_with, folders_of, no_results, nothing_in, runs_of
 
@@ -278,7 +278,7 @@ def draw(
             drawn += 1
             if made.made_from is not None:
                 try:
-                    record(made.path.parent, name, made.made_from)
+                    record(made.path.parent / RECORD, name, made.made_from)
                 except OSError as error:
                     raise cannot_write(error, made.path.parent) from None
     if not drawn:
@@ -357,7 +357,7 @@ def claims(
         verdicts[name] = found.verdicts
         check(name, found, folders[name], brief=brief)
         if not stopped(found.verdicts):
-            record(folders[name], name, judged_from(name, places), JUDGED)
+            record(folders[name] / JUDGED, name, judged_from(name, places))
     for name, why in missing.items():
         print(f"the claims of {name} are left out: {why}", file=sys.stderr)
     join({name: verdicts[name] for name in judged_on}, next(iter(folders.values())))

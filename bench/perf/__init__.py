@@ -12,7 +12,6 @@ import platform
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import jax
 import psutil
@@ -21,8 +20,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from bench.data.files import DataFiles, with_files
-from bench.errors import InputError, cannot_write, in_one_line
-from bench.files import write_whole
+from bench.errors import InputError, cannot_write
+from bench.files import record, recorded, write_whole
 from bench.perf import accelerator, commands, grids, isrl, methods, networks, p2p, pfl, ppsgd, shares, users
 from bench.perf.measure import Measurement
 from bench.sweeps.rows import commit
@@ -60,7 +59,9 @@ def report(names: list[str], data_files: DataFiles | None = None, out: Path | No
     Raises:
         InputError: where the file is no such file, or cannot be written.
     """
-    kept = _measured_before(out) if out else {}
+    known = recorded(out) if out else {}
+    if out and os.path.lexists(out) and not (known and set(known) <= set(BENCHMARKS)):
+        raise InputError(f"--out {out} is no file of `bench perf`: name another file")
     device = jax.local_devices()[0]
     about = {
         "date": datetime.date.today().isoformat(),
@@ -70,6 +71,7 @@ def report(names: list[str], data_files: DataFiles | None = None, out: Path | No
         "jax": jax.__version__,
         "commit": commit(),
     }
+    found: dict[str, dict] = {}
     console = Console(width=None if Console().is_terminal else 150)
     console.print(f"{about['device']}, {about['cores']} cores, jax {about['jax']}")
     for name in names:
@@ -82,39 +84,17 @@ def report(names: list[str], data_files: DataFiles | None = None, out: Path | No
         for line in lines:
             table.add_row(line.what, f"{line.value:.3g}", line.unit, line.wanted, escape(line.remarks))
         console.print(table)
-        kept[name] = about | {
-            "load_before": busy,
-            "lines": [line._asdict() for line in lines if math.isfinite(line.value)],
-            "shares_of_limit": shares.report(name, data_files or DataFiles(), console),
-        }
+        numbers = [line._asdict() for line in lines if math.isfinite(line.value)]
+        found[name] = shares.report(name, data_files or DataFiles(), console)
         if out:
-            _store(out, kept)
-    if any(kept[name]["shares_of_limit"] for name in names):
+            try:
+                record(out, name, about | {"load_before": busy, "lines": numbers, "shares_of_limit": found[name]})
+            except OSError as error:
+                raise cannot_write(error, out) from None
+    if any(found.values()):
         console.print(shares.NOTE)
     if out:
         print(out)
-
-
-def _measured_before(path: Path) -> dict[str, Any]:
-    """Return the content of a file of `report`, by benchmark; empty where there is none."""
-    if path.is_dir():
-        raise InputError(f"--out {path} is a folder: name a file")
-    if not path.exists():
-        return {}
-    try:
-        found = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise InputError(f"--out {path} cannot be read ({in_one_line(error)}): name another file") from None
-    if not isinstance(found, dict) or not set(found) <= set(BENCHMARKS):
-        raise InputError(f"--out {path} is no file of `bench perf`: name another file")
-    return found
-
-
-def _store(path: Path, content: dict[str, Any]) -> None:
-    try:
-        write_whole(path, json.dumps(content, indent=1) + "\n")
-    except OSError as error:
-        raise cannot_write(error, path) from None
 
 
 def report_accelerator(out: Path | None, data_files: DataFiles | None = None) -> None:
@@ -134,7 +114,9 @@ def report_accelerator(out: Path | None, data_files: DataFiles | None = None) ->
             "with ./run_all.sh --gpu; without --accelerator, `perf` measures this processor"
         )
     path = out or Path(f"perf-{re.sub('[^a-z0-9]+', '-', device.device_kind.lower()).strip('-')}.json")
-    if path.is_dir():
-        raise InputError(f"--out {path} is a folder: name a file")
-    _store(path, accelerator.measure(data_files))
+    measured = json.dumps(accelerator.measure(data_files), indent=1) + "\n"
+    try:
+        write_whole(path, measured)
+    except OSError as error:
+        raise cannot_write(error, path) from None
     print(path)

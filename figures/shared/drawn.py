@@ -4,11 +4,9 @@ File times would not do, since in a copy of the results they are those of copyin
 """
 
 import hashlib
-import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from bench.files import write_whole
 from bench.store import part_files
 from figures.shared.figure import Figure
 
@@ -35,18 +33,3 @@ def digest_of(folders: Iterable[Path], said: str = "") -> str:
             content = hashlib.blake2b(path.read_bytes()).hexdigest()
             whole.update(f"{folder.name}/{path.name} {content}\n".encode())
     return whole.hexdigest()
-
-
-def record(folder: Path, name: str, made_from: str, file: str = RECORD) -> None:
-    """Record that a figure, or the verdicts of a paper, were made from the runs with this digest."""
-    known = recorded(folder, file) | {name: made_from}
-    write_whole(folder / file, json.dumps(known, indent=1, sort_keys=True) + "\n")
-
-
-def recorded(folder: Path, file: str = RECORD) -> dict[str, str]:
-    """Name -> digest of the runs that it was made from; nothing where the record is missing or damaged."""
-    try:
-        known = json.loads((folder / file).read_text())
-    except (OSError, ValueError):
-        return {}
-    return known if isinstance(known, dict) else {}

@@ -13,9 +13,10 @@ from made_up_runs import digit_runs, write
 from matplotlib.figure import Figure
 
 from bench.analysis import style
+from bench.files import record
 from figures import FIGURES
 from figures.pages.report.write import write as write_report
-from figures.shared.drawn import digest, record
+from figures.shared.drawn import RECORD, digest
 
 HARMLESS = "<script>alert('x')</script> & \"quotes\""
 LYING_THERE = ("ppsgd_fig1c", "ppsgd_fig2", "isrl_table2", "pfl_table5", "pfl_clients_curves", "pfl_overlap")
@@ -67,7 +68,7 @@ def made(folder: Path) -> Path:
     for number, name in enumerate(LYING_THERE):
         picture(folder / "sweeps" / "figures" / f"{name}.png", width=12 + number)
         (folder / "sweeps" / "figures" / f"{name}.csv").write_text("rounds,value\n1,0.5\n")
-        record(folder / "sweeps" / "figures", name, digest(folder / "sweeps", FIGURES[name]))
+        record(folder / "sweeps" / "figures" / RECORD, name, digest(folder / "sweeps", FIGURES[name]))
     table = folder / "sweeps" / "figures" / "pfl_table5.csv"  # with published numbers
     FIGURES["pfl_table5"].table(clients_runs(repetitions=1)).to_csv(table, index=False)
     table.with_suffix(".md").write_text("| a |\n")

@@ -110,8 +110,8 @@ def test_a_part_of_many_columns_is_read_in_a_moment(tmp_path):
     assert time.process_time() - began < 10
 
 
-def test_parts_whose_columns_differ_in_kind_are_both_named(tmp_path):
-    (path,) = fill(tmp_path, "a")
+def test_parts_whose_columns_differ_in_kind_are_named(tmp_path):
+    fill(tmp_path, "a")
     other = put(tmp_path, rows("b").assign(risk="small"), 2**64 - 1)
     with pytest.raises(InputError) as raised:
         part_files.read(tmp_path)

@@ -20,13 +20,13 @@ from bench.analysis import tables
 from bench.analysis.measured import PANEL, user_level_first
 from bench.analysis.saving import save_picture
 from bench.errors import InputError, in_one_line
-from bench.files import AS_TEXT
+from bench.files import AS_TEXT, recorded
 from bench.store import KEPT, SMOKE, kind_of, part_files
 from figures import PAPERS
 from figures.claims import findings, recall
 from figures.pages.board.tables import task_ranks
 from figures.pages.report.facts import COLUMNS, RUN, Facts, facts_of
-from figures.shared.drawn import digest, recorded
+from figures.shared.drawn import RECORD, digest
 from figures.shared.figure import Figure
 from figures.shared.paper import Paper
 from figures.shared.runs import UNREAD, command, first_with, folders_of, nothing_in, read, together
@@ -359,7 +359,7 @@ def _is_whole(path: Path) -> bool:
 def _current(path: Path, folder: Path, figure: Figure) -> bool:
     """Return whether the picture and its numbers exist and were drawn from these runs."""
     complete = path.is_file() and path.with_suffix(".csv").is_file()
-    return complete and _is_whole(path) and recorded(path.parent).get(path.stem) == digest(folder, figure)
+    return complete and _is_whole(path) and recorded(path.parent / RECORD).get(path.stem) == digest(folder, figure)
 
 
 def _drawn_now(name: str, figure: Figure, table: pd.DataFrame) -> dict:

@@ -5,8 +5,9 @@ import shutil
 import pytest
 from made_up_report import results
 
+from bench.files import record, recorded
 from figures import FIGURES
-from figures.shared.drawn import RECORD, digest, record, recorded
+from figures.shared.drawn import RECORD, digest
 
 
 def test_a_digest_is_of_the_runs_that_a_figure_shows_and_of_how_it_was_tuned(tmp_path):
@@ -29,15 +30,16 @@ def test_a_digest_is_of_the_runs_that_a_figure_shows_and_of_how_it_was_tuned(tmp
 
 
 def test_the_record_keeps_other_figures_and_stays_whole(tmp_path, monkeypatch):
-    record(tmp_path, "b", "1")
-    record(tmp_path, "a", "2")
-    record(tmp_path, "b", "3")
-    assert recorded(tmp_path) == {"a": "2", "b": "3"}
+    path = tmp_path / RECORD
+    record(path, "b", "1")
+    record(path, "a", "2")
+    record(path, "b", "3")
+    assert recorded(path) == {"a": "2", "b": "3"}
     with monkeypatch.context() as patched:
         patched.setattr("os.replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            record(tmp_path, "a", "4")
-    assert recorded(tmp_path) == {"a": "2", "b": "3"}
+            record(path, "a", "4")
+    assert recorded(path) == {"a": "2", "b": "3"}
     assert [path.name for path in tmp_path.iterdir()] == [RECORD]
-    (tmp_path / RECORD).write_text("<<<<<<< ")
-    assert recorded(tmp_path) == {}
+    path.write_text("<<<<<<< ")
+    assert recorded(path) == {}

@@ -10,10 +10,11 @@ from made_up_runs import digit_runs
 from made_up_runs import write as write_runs
 
 from bench.analysis import style
+from bench.files import record
 from figures import FIGURES, PAPERS
 from figures.claims import check, findings, judged_from, recall
 from figures.pages.report.write import write
-from figures.shared.drawn import JUDGED, RECORD, record
+from figures.shared.drawn import JUDGED, RECORD
 from figures.shared.runs import read
 
 
@@ -197,7 +198,7 @@ def test_verdicts_are_taken_as_written_only_where_they_are_of_these_runs(tmp_pat
     found = findings("ppsgd", {"ppsgd_digits": read(tmp_path / "sweeps", ["ppsgd_digits"])})
     check("ppsgd", found, folder)
     places = {"ppsgd_digits": tmp_path / "sweeps"}
-    record(folder, "ppsgd", judged_from("ppsgd", places), JUDGED)
+    record(folder / JUDGED, "ppsgd", judged_from("ppsgd", places))
     assert not judged_anew()
     assert list(recall("ppsgd", places, folder)[0]["seen"]) == list(found.verdicts["seen"])
     keep(monkeypatch, [name], [paper._replace(claims=[claims[0]._replace(where="otherwise"), claims[1]])])
