@@ -42,7 +42,6 @@ class Table(NamedTuple):
         check: Callable[[pd.DataFrame], object] = lambda rows: None,
         *,
         text: Collection[str] = (),
-        later: Mapping[str, Any] | None = None,
     ) -> pd.DataFrame:
         """Return the rows that are there.
 
@@ -50,7 +49,6 @@ class Table(NamedTuple):
             columns: of every row, besides the options.
             check: raises ValueError where the rows are others.
             text: columns of text, which may be empty or look like numbers.
-            later: option that tables of earlier versions lack -> what it was.
 
         Raises:
             InputError: for a damaged table, or one with other options.
@@ -60,7 +58,6 @@ class Table(NamedTuple):
         try:
             rows = pd.read_csv(self.path, dtype=AS_TEXT | dict.fromkeys(text, str))
             rows = rows.assign(**{name: rows[name].fillna("") for name in text})
-            rows = rows.assign(**{name: value for name, value in (later or {}).items() if name not in rows})
             if rows.empty or rows[[*columns, *self.options]].isna().any(axis=None):
                 raise ValueError("a row is incomplete")
             check(rows)

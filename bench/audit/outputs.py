@@ -26,9 +26,8 @@ from bench.audit.bounds import SCALE, SHIFT, Test, likelihoods
 from bench.audit.game import PILOT
 from bench.audit.report import FEWEST_RUNS, check
 from bench.audit.scales import World, scales
-from bench.errors import InputError, cut, in_one_line, shown
+from bench.errors import InputError, cut, in_one_line
 
-STARTS = (b"\x93NUMPY", b"PK")  # the first bytes of npy and of npz
 SHARE = 1 / 2  # of the pilot runs: with more numbers than this in a run, their covariance is not estimated
 FINITE = "finite"  # a kind of score, beside SHIFT and SCALE: whether a run is finite
 FACTORS = (1.1, 1.2, 1.3, 1.4, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0)  # by which noise could be too small
@@ -289,29 +288,20 @@ def _worlds(
             f"{len(with_unit)} files have the outputs with the unit and {len(without)} those without it: give the same "
             "number of each, one for each round"
         )
-    given = [source for source in (*with_unit, *without) if isinstance(source, Path)]
-    if twice := [path for place, path in enumerate(given) if path in given[:place]]:
-        raise InputError(f"{twice[0]} is given twice: give the files with the unit, and then as many others without it")
     worlds = [_read(source) for source in with_unit], [_read(source) for source in without]
     for sources, world in zip((with_unit, without), worlds, strict=True):
         for source, part in zip(sources, world, strict=True):
-            if len(part) != len(world[0]):
+            if not FEWEST_RUNS <= len(part) == len(world[0]):
                 raise InputError(
-                    f"{_named(source)} has {len(part):,} runs and {_named(sources[0])} has {len(world[0]):,}: give the "
-                    "same runs for every round"
+                    f"{_named(source)} has {len(part):,} runs: give at least {FEWEST_RUNS} in each world, and the same "
+                    "for every round"
                 )
-        if len(world[0]) < FEWEST_RUNS:
-            raise InputError(
-                f"{_named(sources[0])} has {len(world[0]):,} runs: give at least {FEWEST_RUNS} in each world"
-            )
     for sources, here, there in zip(zip(with_unit, without, strict=True), *worlds, strict=True):
-        if here.shape[1] != there.shape[1]:
+        if not 0 < here.shape[1] == there.shape[1]:
             raise InputError(
                 f"{_named(sources[0])} has {here.shape[1]:,} numbers in a run and {_named(sources[1])} has "
-                f"{there.shape[1]:,}: give the same outputs in both"
+                f"{there.shape[1]:,}: give what the program made public, the same in both"
             )
-        if not here.shape[1]:
-            raise InputError(f"{_named(sources[0])} has no numbers in a run: give what the program made public")
     lacking = [np.stack([(~np.isfinite(part)).sum(1) for part in world], axis=1) for world in worlds]
     ins, outs = zip(*map(_computable, *worlds), strict=True)
     for sources, here, there in zip(zip(with_unit, without, strict=True), ins, outs, strict=True):
@@ -348,53 +338,26 @@ def _named(source: Path | np.ndarray) -> str:
 
 def _read(source: Path | np.ndarray) -> np.ndarray:
     """Return the outputs of one round as float64 [run, number]."""
-    arrays = _arrays(source)
-    for name, array in arrays.items():
-        whose = f"{_named(source)}{f' ({name})' if len(arrays) > 1 else ''}"
-        if np.iscomplexobj(array):
-            raise InputError(f"{whose} has complex numbers: give their real and imaginary parts, as real numbers")
-        if array.ndim < 1 or not (np.issubdtype(array.dtype, np.number) or array.dtype == bool):
-            raise InputError(f"{whose} has {array.dtype} of shape {array.shape}: give numbers, one row for each run")
-        if not len(array):
-            raise InputError(f"{whose} is empty: give a row for each run, at least {FEWEST_RUNS} in each world")
-    sizes = {len(array) for array in arrays.values()}
-    if len(sizes) > 1 or not arrays:
-        raise InputError(
-            f"{_named(source)} has arrays with {sorted(sizes)} rows: give one row for each run in all of them"
-        )
-    with np.errstate(over="ignore"):  # of longer floating-point numbers, which become infinite
-        return np.concatenate([array.reshape(len(array), -1).astype(np.float64) for array in arrays.values()], axis=1)
-
-
-def _arrays(source: Path | np.ndarray) -> dict[str, np.ndarray]:
-    if not isinstance(source, Path):
-        try:
-            return {"": np.asarray(source)}
-        except ValueError:  # of nested lists
-            raise InputError(f"{_named(source)} has rows of different lengths: give one row for each run") from None
-    remedy = "give a file that numpy.save or numpy.savez wrote"
-    if not source.exists():
-        raise InputError(f"{source} does not exist: {remedy}")
-    if not source.is_file():  # to read a pipe would wait for ever
-        raise InputError(f"{source} is no file: {remedy}")
     try:
-        with source.open("rb") as file:
-            start = file.read(max(map(len, STARTS)))
-        if not start.startswith(STARTS):
-            raise InputError(f"{source} is no array of NumPy: {remedy}")
-        loaded = np.load(source, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return {"": loaded}
-        with loaded:
-            arrays = {name: loaded[name] for name in sorted(loaded.files)}
-    except InputError:
-        raise
+        found = np.load(source, allow_pickle=False) if isinstance(source, Path) else np.asarray(source)
+        if isinstance(found, np.ndarray):
+            arrays = [found]
+        else:
+            with found:
+                arrays = [np.asarray(found[name]) for name in sorted(found.files)]
     except Exception as error:  # a damaged, encrypted or foreign archive raises a dozen kinds
-        raise InputError(f"{source} cannot be read ({cut(in_one_line(error))}): {remedy}") from None
-    for name, array in arrays.items():
-        if not isinstance(array, np.ndarray):
-            raise InputError(f"{source} has {shown(name)}, which is no array: {remedy}")
-    return arrays
+        remedy = "give a file that numpy.save or numpy.savez wrote, one row for each run"
+        raise InputError(f"{_named(source)} cannot be read ({cut(in_one_line(error))}): {remedy}") from None
+    for array in arrays:
+        if array.ndim < 1 or array.dtype.kind not in "biuf":
+            raise InputError(
+                f"{_named(source)} has {array.dtype} of shape {array.shape}: give real numbers, one row for each run"
+            )
+    if len({len(array) for array in arrays}) != 1:
+        raise InputError(f"{_named(source)} has arrays of several lengths, or none: give a row for each run in all")
+    with np.errstate(over="ignore"):  # of longer floating-point numbers, which become infinite
+        flat = [array.reshape(len(array), math.prod(array.shape[1:])) for array in arrays]
+        return np.concatenate([array.astype(np.float64) for array in flat], axis=1)
 
 
 # ---- Scores ----

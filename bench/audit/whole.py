@@ -21,12 +21,10 @@ from bench.audit.report import Audit, audit, check
 from bench.audit.subject import TooManyCanaries, families_of
 from bench.audit.text import number
 from bench.errors import InputError
-from bench.execution.progress import LONG_S, duration
+from bench.execution.progress import duration
 from bench.sweeps.rows import commit
 
 KEY = ["method", "family"]
-ENOUGH = 3  # audits that are timed before a warning that all of them take long
-LATER = {"seconds": 0.0}  # an option that earlier tables lack -> what it was
 # Arguments that differ from those of the family: with its step size some of the models overflow that are pulled.
 ARGUMENTS: dict[tuple[str, str], dict[str, Any]] = {
     (name, "convolutions"): {"step_size": 0.05} for name in ("dpsgd_fedprox", "dpsgd_mrmtl")
@@ -55,7 +53,7 @@ def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **o
     done, path = _earlier(table), table.path
     parts = [rows for key, rows in done.groupby(KEY, sort=False) if key in asked]
     left = [key for key in asked if key not in set(done[KEY].itertuples(index=False, name=None))]
-    began, refused, code, warned = time.monotonic(), [], commit(), False
+    began, refused, code = time.monotonic(), [], commit()
     if left:
         say(f"{len(left)} audits to make, {len(asked) - len(left)} are in {path}; each is kept when its line appears")
     for place, (name, family) in enumerate(left, 1):
@@ -68,13 +66,10 @@ def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **o
             continue
         parts.append(found.to_frame().assign(version=ALGORITHMS[name].version, **options, commit=code))
         table.write(_ordered(pd.concat(parts, ignore_index=True), asked))
-        elapsed = time.monotonic() - began
-        remaining = elapsed / place * (len(left) - place)
+        remaining = (time.monotonic() - began) / place * (len(left) - place)
         about = f"about {duration(remaining)} left" if place < len(left) else "all done"
-        say(f"audit {place} of {len(left)}, {name} on {family}: {_verdict(found)}; {about}")
-        if not warned and place >= ENOUGH and elapsed + remaining > LONG_S:
-            warned = True
-            say(f"This takes about {duration(elapsed + remaining)}.")
+        verdict = found.verdict if found.findings else "declares no privacy"
+        say(f"audit {place} of {len(left)}, {name} on {family}: {verdict}; {about}")
     if not left:
         table.write(_ordered(done, asked))
         say(f"{path} has all {len(asked)} audits with these options already")
@@ -168,16 +163,9 @@ def _factor(factor: float) -> str:
     return "" if math.isnan(factor) else "not even 4" if math.isinf(factor) else f"{factor:.3g}"
 
 
-def _verdict(found: Audit) -> str:
-    if not found.findings:
-        return "declares no privacy"
-    return found.verdict
-
-
 def _earlier(table: Table) -> pd.DataFrame:
     """Return the rows of an earlier command, with the present versions of the methods."""
-    later = {name: value for name, value in LATER.items() if name in table.options}
-    rows = table.earlier([*KEY, "version", "commit"], later=later)
+    rows = table.earlier([*KEY, "version", "commit"])
     return rows[rows["version"] == rows["method"].map({name: method.version for name, method in ALGORITHMS.items()})]
 
 

@@ -87,14 +87,9 @@ class Verification(NamedTuple):
             run._asdict() | {"largest": str(run.largest) if run.largest == float("inf") else run.largest}
             for run in self.checked
         ]
-        return {
-            "runs": runs,
-            "sweeps": self.sweeps,
-            "too_long": self.too_long,
-            "accelerated": self.accelerated,
-            "here": self.here,
-            "seconds": self.seconds,
-        }
+        found = self._asdict()
+        del found["checked"]
+        return {"runs": runs} | found
 
     def table(self) -> pd.DataFrame:
         """Return one row per run that was drawn."""

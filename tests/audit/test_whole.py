@@ -202,18 +202,6 @@ def test_an_audit_that_cannot_run_stops_no_other(few, tmp_path, monkeypatch):
     assert set(pd.read_csv(tmp_path / "audit.csv")["method"]) == {"minibatch_sgd", "admm"}
 
 
-def test_the_table_of_an_earlier_version_is_read(tmp_path):
-    """It lacks an option that came later."""
-    table = pd.read_csv(COMMITTED).drop(columns=["seconds", "played"], errors="ignore")
-    path = tmp_path / "audit.csv"
-    table.to_csv(path, index=False)
-    kept = whole._earlier(whole._table(tmp_path, DEFAULTS | {"seconds": 0.0}))
-    assert len(kept) > 300
-    assert "not refuted" in set(whole.summary(kept)["verdict"])
-    with pytest.raises(InputError, match=r"audits with seconds = 0\.0"):
-        whole._earlier(whole._table(tmp_path, DEFAULTS | {"seconds": 20.0}))
-
-
 def test_a_table_that_was_cut_off_is_refused(few, folder):
     path = folder / "audit.csv"
     path.write_text(path.read_text()[:-60])
@@ -224,7 +212,7 @@ def test_a_table_that_was_cut_off_is_refused(few, folder):
 def test_a_folder_that_cannot_be_is_refused_before_anything_runs(few, tmp_path, monkeypatch):
     monkeypatch.setattr(whole, "audit", None)
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="Not a directory"):
+    with pytest.raises(InputError, match="is in the way"):
         audited(tmp_path / "file" / "audit")
 
 
