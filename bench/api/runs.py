@@ -24,7 +24,7 @@ from bench.store import KEPT, SCALES, SMOKE, kind_of, of_scale, part_files, requ
 if TYPE_CHECKING:
     from bench.execution.chosen import Chosen
     from bench.execution.pool import Pool
-    from bench.execution.run import Upcoming
+    from bench.execution.run import Opener
 
 
 @of_declared_types
@@ -104,14 +104,14 @@ def upcoming_of(
     fresh: bool,
     pool: "Pool",
     data_files: DataFiles,
-) -> "Upcoming":
+) -> "Opener":
     """Return the chosen sweep for `run_all`.
 
     Args:
         wanted, scale, out, fresh, pool, data_files: what to run, and where.
     """
     from bench.execution.chosen import requested
-    from bench.execution.run import Upcoming, opened
+    from bench.execution.run import opened
 
     def open_it(stack: ExitStack):
         folder = of_scale(out, scale, wanted.part.name)
@@ -122,7 +122,7 @@ def upcoming_of(
         asked = {"whole": whole, "others": wanted.others, "scale": scale, "out": out, "fresh": fresh}
         return opened(wanted.part, stack, **asked, data_files=data_files, pool=pool)
 
-    return Upcoming(wanted.part.name, open_it, wanted.part.shares)
+    return open_it
 
 
 @of_declared_types

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack, nullcontext
 from functools import partial
@@ -24,7 +24,6 @@ from bench.files import cache_folder
 from bench.processes import WorkerDied
 from bench.store import of_scale
 from bench.store.complete_runs import Shape
-from bench.store.shared_runs import take_over
 from bench.store.store import Store
 from bench.sweeps import devices
 from bench.sweeps.points import Point, resolve, shapes_of
@@ -61,17 +60,8 @@ class Opened(NamedTuple):
     meter: Meter
 
 
-class Upcoming(NamedTuple):
-    """A sweep that is opened when workers are about to run out of work.
-
-    name: of the sweep.
-    open: (stack that closes it at the end) -> the opened sweep.
-    after: names of sweeps that must have ended before, since it copies runs of theirs.
-    """
-
-    name: str
-    open: Callable[[ExitStack], Opened]
-    after: Collection[str] = ()
+# Opens a sweep when workers are about to run out of work; the stack closes it at the end.
+Opener = Callable[[ExitStack], Opened]
 
 
 def run_sweep(
@@ -108,7 +98,7 @@ def run_sweep(
     said = {"scale": scale, "out": out, "whole": whole, "data_files": data_files, "fresh": fresh}
     with nullcontext(pool) if pool else Pool() as workers:
         open_it = partial(opened, sweep, pool=workers, silent=shared_sizes, **said)
-        run_all([Upcoming(sweep.name, open_it)], workers, most=most, shared_sizes=shared_sizes)
+        run_all([open_it], workers, most=most, shared_sizes=shared_sizes)
 
 
 def opened(
@@ -162,10 +152,6 @@ def opened(
     wanted = {name: set(sweep.repetitions(entry)) for name, entry in sweep.entries.items()}
     runs = ((p.id, *pair) for pair in sweep.repetitions() for p in everything if pair in wanted[p.algorithm])
     needed = set(islice(runs, sweep.shard.start, None, sweep.shard.step)) - done
-    if sweep.shares and not fresh:
-        beside = {name: folder.parent / name for name in sweep.shares if name != sweep.name}
-        copied = take_over(store, beside, shapes, needed)
-        done, needed = done | copied, needed - copied
     blocks = []
     for trial, seeds in seeds_of.items():
         for name, group in points.items():
@@ -316,11 +302,11 @@ class _Driver:
         """Return whether fewer blocks wait than there are workers."""
         return sum(len(one.queue.blocks) for one in self.running) < self.num_workers
 
-    def begin(self, upcoming: Upcoming, everything: ExitStack) -> None:
+    def begin(self, open_it: Opener, everything: ExitStack) -> None:
         """Open a sweep; one that cannot be opened, for want of its data, is left out."""
         try:
             with ExitStack() as opening:
-                sweep = upcoming.open(opening)
+                sweep = open_it(opening)
                 stack = everything.enter_context(opening.pop_all())
         except InputError as error:
             self.errors.append(error)
@@ -360,7 +346,7 @@ class _Driver:
                 self.errors.append(error)
 
 
-def run_all(upcoming: Sequence[Upcoming], pool: Pool, *, most: int | None = None, shared_sizes: bool = False) -> None:
+def run_all(upcoming: Sequence[Opener], pool: Pool, *, most: int | None = None, shared_sizes: bool = False) -> None:
     """Run the missing runs of sweeps, in their order, without workers that wait for the end of a sweep.
 
     Args:
@@ -379,8 +365,6 @@ def run_all(upcoming: Sequence[Upcoming], pool: Pool, *, most: int | None = None
         while True:
             driver.end()
             while todo and driver.wants_more():
-                if {one.sweep.name for one in driver.running} & set(todo[0].after):
-                    break
                 driver.begin(todo.pop(0), everything)
                 driver.end()
             if not driver.running:

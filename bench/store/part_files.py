@@ -210,11 +210,6 @@ def runs_in(table: pa.Table) -> pd.DataFrame:
     return table.group_by(IDENTITY, use_threads=False).aggregate([]).to_pandas()
 
 
-def runs_of(table: pa.Table) -> pd.MultiIndex:
-    """Return the run of every row."""
-    return pd.MultiIndex.from_frame(table.select(IDENTITY).to_pandas())
-
-
 def renamed(table: pa.Table, ids: Mapping[str, str]) -> pa.Table:
     """Return the rows of a part with other ids of points, where they are to have others."""
     points = table["point"].to_pandas().astype(object)

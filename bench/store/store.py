@@ -126,7 +126,7 @@ class Store:
             points = Points({**more(), **shapes})
             found = {path: points.recognised(rows) for path, rows in settings.items()}
         for path, rows in settings.items():
-            self.note_ids(rows, found[path], points.shapes)
+            self._note_ids(rows, found[path], points.shapes)
         for path, error in unusable.items():
             place = self._set_aside(path, "corrupt" if error.damaged else "foreign")
             again = ", its runs are done again" if error.damaged else ""
@@ -149,27 +149,19 @@ class Store:
         self._name_columns(schemas)
         return pd.DataFrame(sorted(there), columns=IDENTITY)
 
-    def note_ids(
-        self,
-        settings: pd.DataFrame,
-        found: Mapping[str, str],
-        shapes: Mapping[str, Shape],
-        under: Mapping[str, str] | None = None,
-    ) -> None:
+    def _note_ids(self, settings: pd.DataFrame, found: Mapping[str, str], shapes: Mapping[str, Shape]) -> None:
         """Add to `known_as` under which ids, and with which computed numbers, points have runs here.
 
         Args:
             settings: a row for each id, from `settings_in`.
             found: id in the rows -> id of the point.
             shapes: id of a point -> what its runs look like.
-            under: id of a point -> the id under which its runs were written; default the id in the rows.
         """
         for row in settings[settings["point"].isin(list(found))].to_dict("records"):
             id = found[row["point"]]
-            written = row["point"] if under is None else under.get(id, id)
-            if id not in self.known_as and (written != id or shapes[id].computed):
+            if id not in self.known_as and (row["point"] != id or shapes[id].computed):
                 numbers = {name: row[name] for name in shapes[id].computed if name in row}
-                self.known_as[id] = {"point": written, **numbers}
+                self.known_as[id] = {"point": row["point"], **numbers}
 
     def _name_columns(self, schemas: Mapping[Any, pa.Schema]) -> None:
         """Have `columns.parquet` name the columns of these tables, by name, and no others."""

@@ -105,7 +105,6 @@ class Sweep(NamedTuple):
     task_labels: labels that are true on the sweep's own tasks alone, such as an epsilon for which the noise was found
         with their numbers of examples.
     pairs: the repetitions (trial, seed) one by one, in place of what seeds and trials say.
-    shares: sweeps that have some of the same runs, which are copied from their results at the same scale.
     at_start: whether models are evaluated before the first round, too; else the metrics there are NaN.
     shard: which of the runs are to be run, by their place among all points of all repetitions.
     """
@@ -122,7 +121,6 @@ class Sweep(NamedTuple):
     notes: str = ""
     task_labels: tuple[str, ...] = ()
     pairs: tuple[tuple[int, int], ...] | None = None
-    shares: tuple[str, ...] = ()
     at_start: bool = True
     shard: slice = slice(None)
 

@@ -12,7 +12,7 @@ from bench.errors import InputError
 from bench.execution import run as running
 from bench.execution.pool import Pool
 from bench.execution.queue import Block, Queue
-from bench.execution.run import Upcoming, opened, run_all
+from bench.execution.run import Opener, opened, run_all
 from bench.execution.unit import Trainer
 from bench.processes import WorkerDied
 
@@ -50,8 +50,8 @@ def pool(monkeypatch):
     pool.threads.threads.shutdown()
 
 
-def upcoming(sweep, out, pool) -> Upcoming:
-    return Upcoming(sweep.name, partial(opened, sweep, scale="smoke", out=out, pool=pool), sweep.shares)
+def upcoming(sweep, out, pool) -> Opener:
+    return partial(opened, sweep, scale="smoke", out=out, pool=pool)
 
 
 def test_a_sweep_begins_while_the_last_unit_of_the_one_before_is_trained(tmp_path, pool, undisturbed):
@@ -69,13 +69,6 @@ def test_a_sweep_begins_while_the_last_unit_of_the_one_before_is_trained(tmp_pat
     assert [set(part["sweep"]) for part in rows] == [{"first"}, {"second"}, {"third"}]
 
 
-def test_a_sweep_that_copies_runs_waits_for_those_that_make_them(tmp_path, pool):
-    sweeps = [walks(name="makes", **WHOLE), walks(name="copies", shares=("makes",), **WHOLE)]
-    run_all([upcoming(sweep, tmp_path, pool) for sweep in sweeps], pool)
-    assert pool.threads.began == ["makes"]
-    assert_same_rows(*(table(tmp_path / "smoke" / sweep.name) for sweep in sweeps))
-
-
 def test_sweeps_whose_data_are_missing_stop_no_other_and_are_all_named_at_the_end(tmp_path, pool):
     refused = threading.Event()
 
@@ -88,7 +81,7 @@ def test_sweeps_whose_data_are_missing_stop_no_other_and_are_all_named_at_the_en
 
     pool.threads.before["first"] = until_refused
     first, last = (upcoming(walks(name=name, **WHOLE), tmp_path, pool) for name in ("first", "last"))
-    missing = [Upcoming(name, lambda stack, name=name: refuse(name)) for name in ("school", "mnist")]
+    missing = [lambda stack, name=name: refuse(name) for name in ("school", "mnist")]
     with pytest.raises(InputError, match=r"^school is not here; mnist is not here$"):
         run_all([first, *missing, last], pool)
     for name in ("first", "last"):
@@ -104,7 +97,7 @@ def test_the_folder_of_a_sweep_that_cannot_be_opened_is_given_back(tmp_path, poo
         raise InputError("its data are not here")
 
     with pytest.raises(InputError, match="its data are not here"):
-        run_all([Upcoming("refused", refuse)], pool)
+        run_all([refuse], pool)
     assert not held
 
 

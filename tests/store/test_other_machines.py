@@ -310,14 +310,6 @@ def test_a_given_number_may_differ_in_its_last_digits_too(tmp_path):
     assert verify(sweep(0.1001), folder) != []
 
 
-def test_seeds_that_are_added_to_copied_runs_have_their_noise(tmp_path, monkeypatch):
-    run(calibrated()._replace(name="other"), tmp_path)
-    elsewhere = calibrated(off=1 + 1e-9, seeds=3)._replace(shares=("other",))
-    after = run(elsewhere, tmp_path)
-    assert after.groupby("point")["seed"].nunique().eq(3).all()
-    assert after.groupby("point")["noise_multiplier"].nunique().eq(1).all()
-
-
 def test_a_number_that_the_rows_lack_is_not_taken_from_them(tmp_path):
     (point, *_) = points(calibrated())
     row = {"point": "older", "noise_multiplier": float("nan")}

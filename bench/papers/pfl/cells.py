@@ -32,7 +32,6 @@ SEEDS: dict[str, dict[str, int]] = {
     "smoke": dict.fromkeys(MODELS, 1),
 }
 SMOKE_SHARE = 0.05
-SHARES = ("pfl_splits", "pfl_clients", "pfl_epsilon", "pfl_one_client", "pfl_small_epsilon")  # have cells in common
 
 
 @cache
@@ -114,5 +113,4 @@ def sweep_of_cells(
         seeds=max(repetitions.values()),
         notes=NOTES,
         task_labels=("target_epsilon", "num_clients", "dataset", "data_share"),
-        shares=SHARES,
     )
