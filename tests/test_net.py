@@ -1,9 +1,9 @@
 """What the committed results lead to comes out of them: the numbers of every figure and of the board's page byte for
-byte, those of every comparison on the board but for the last digit that is written. A change of the machinery that
-changes none of them has lost nothing.
+byte, those of every comparison on the board but for the last digit that is written, and a sample of the runs up to
+rounding. A change of the machinery that changes none of them has lost nothing.
 
 The verdicts and the pages are in tests/docs/test_generated.py. Rounds depend on the processor in their last bits, so
-they are compared between two commits on one machine: `python -m golden` (tests/helpers).
+all bits are compared between two commits on one machine: `python -m golden` (tests/helpers).
 """
 
 import io
@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from slow_cases import cases
 
+import bench
 from bench.comparison.report.table import table
 from bench.comparison.result import at_end
 from bench.store import part_files
@@ -24,6 +25,10 @@ RESULTS = Path(__file__).parents[1] / "results"
 BOARDS = sorted(path.parent.name for path in (RESULTS / "board").glob("*/comparison.csv"))
 QUICK_FIGURES = {"correlated_noise_sums", "p2p_agents", "mrmtl_lambda", "isrl_fig2"}
 QUICK_BOARDS = {"school", "linear_p2p", "odd_even"}
+QUICK_SWEEPS = (  # whose data are generated
+    *("ppsgd_theory", "ppsgd_sampling", "p2p_private", "p2p_convergence", "decor_noise", "correlated_noise_sums"),
+    *("server_optimisers", "server_clipping"),
+)
 
 
 @pytest.mark.parametrize("name", cases(sorted(FIGURES), slow=set(FIGURES) - QUICK_FIGURES))
@@ -62,3 +67,12 @@ def test_the_tables_of_the_board_are_those_committed(tmp_path, monkeypatch):
     write(Path(RESULTS.name), tmp_path / "index.html")
     for name in TABLES:
         assert (tmp_path / name).read_bytes() == (RESULTS / "board" / name).read_bytes(), name
+
+
+@pytest.mark.parametrize("sweeps", [QUICK_SWEEPS, pytest.param((), marks=pytest.mark.slow, id="all")])
+def test_committed_runs_come_out_again(sweeps):
+    """A fixed sample, up to rounding; those whose data are not here are left out."""
+    found = bench.verify(sweeps, points=12, minutes=2, seed=1, results=RESULTS, workers=1)
+    wrong = found[found["outcome"].isin(["different", "outdated", "damaged"])]
+    assert wrong.empty, wrong.to_string()
+    assert len(found) >= 6
