@@ -4,7 +4,6 @@ import pytest
 from fuzzing.kinds import KINDS, attempt_all
 
 FEW = {
-    "command lines of bench": 30,
     "conditions": 20,
     "method files": 20,
     "files of clients": 25,

@@ -7,7 +7,7 @@ import sys
 import pytest
 from tiny_sweeps import ROOT
 
-SMALL = {"kills": 5, "signals": 5, "shortages": 4, "flips": 500, "inputs": 30, "boards": 20, "tables": 20, "ray": 2}
+SMALL = {"kills": 5, "signals": 5}
 
 
 @pytest.mark.slow
@@ -17,18 +17,6 @@ def test_random_trouble_loses_nothing(kind, tmp_path):
     words = [sys.executable, "-m", "soak", "--only", kind, f"--{kind}", str(SMALL[kind]), "--scratch", str(tmp_path)]
     done = subprocess.run(words, env=new, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
-
-
-@pytest.mark.slow
-def test_kinds_run_in_any_order(tmp_path):
-    """Flips start XLA, and kills fork: each has a process of its own."""
-    new = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "tests" / "helpers"), str(ROOT)])}
-    words = [sys.executable, "-m", "soak", "--only", "flips", "--flips", "20", "--only", "kills", "--kills", "2"]
-    done = subprocess.run(
-        [*words, "--scratch", str(tmp_path)], env=new, cwd=ROOT, capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert [line for line in done.stdout.splitlines() if '"kind"' in line] == [' "kind": "flips",', ' "kind": "kills",']
 
 
 ON_TWO_DEVICES = """

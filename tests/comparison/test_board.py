@@ -7,10 +7,10 @@ import shutil
 from functools import partial
 from pathlib import Path
 
+import crafted_boards as crafted
 import numpy as np
 import pandas as pd
 import pytest
-from soak import boards as crafted
 from tiny_comparison import renamed, under_another_name
 
 from bench import board, compare
@@ -88,17 +88,16 @@ def small(out):
     found = compared(boards.request_on_board("board", renamed(ALGORITHMS["ppsgd"]), {}, rest))
     folder = shutil.copytree(out / "board" / "tiny", out / "with_entry" / "tiny")
     write_entry(folder, "renamed", found)
-    return crafted.Small(folder, found, make_plan(boards.request_on_board("board", "ppsgd", {}, rest)))
+    return crafted.Small(folder, make_plan(boards.request_on_board("board", "ppsgd", {}, rest)))
 
 
-@pytest.mark.parametrize("some", [0, *(pytest.param(place, marks=pytest.mark.slow) for place in (1, 2, 3))])
+@pytest.mark.parametrize("some", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_an_entry_that_breaks_the_protocol_is_named_and_ranked_nowhere(some, small, tmp_path):
     every = crafted.WRONG | crafted.FINE
     faults = {}
-    for place, what in enumerate(list(every)[some::4]):
+    for place, what in enumerate(list(every)[some::2]):
         (tmp_path / str(place)).mkdir()
-        folder = crafted.crafted(small, every[what], tmp_path / str(place))
-        faults[what] = crafted.wrong(small, what, folder, shown=not place)
+        faults[what] = crafted.wrong(small, what, crafted.crafted(small, every[what], tmp_path / str(place)))
     assert len(faults) > 10
     assert set(faults.values()) == {None}, faults
 

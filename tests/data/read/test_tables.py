@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from soak import tables
+import random_tables
 
 from bench.data.read.tables import client_table
 from bench.data.tasks.clients_file import clients_file
@@ -32,14 +32,18 @@ def put(path, *, client: Any = ROWS // 2, label: Any = ROWS % 2, x: Any = ROWS, 
 
 
 def test_users_classes_and_counts_of_random_tables_are_those_of_a_plain_reader(tmp_path):
-    found = tables.tables(tmp_path, 60, random.Random(0), wide=0)
-    assert set(found) == {"own tables", "own tables of one kind"}
-    assert 20 < found["own tables of one kind"] < 50
+    chance, alike = random.Random(0), 0
+    for place in range(60):
+        (tmp_path / str(place)).mkdir()
+        table = random_tables.write(tmp_path / str(place), chance)
+        assert random_tables.wrong(table) is None, table.what
+        alike += table.alike
+    assert 20 < alike < 50
 
 
 def test_a_column_is_of_one_kind_in_all_pieces_of_a_long_file(tmp_path):
     """The codes 01 and 02 are numbers in its first piece, and words where E10 is among them."""
-    assert tables.wrong(tables.write_wide(tmp_path, random.Random(0))) is None
+    assert random_tables.wrong(random_tables.write_wide(tmp_path, random.Random(0))) is None
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
-"""Every claim of Bellet et al. on made-up runs of which it holds, and of which it fails."""
+"""Every claim of Bellet et al. on made-up runs of which it holds, of which it fails, and which cannot decide it."""
 
 import numpy as np
 import pytest
 from made_up_p2p import MAKE, claim_of
-from made_up_runs import at, changed, judge
+from made_up_runs import NOT_RUN, at, changed, first_repetition, judge, undecidable
 
 from figures.p2p.claims import CLAIMS
-from figures.shared.verdicts import NO, YES
+from figures.shared.verdicts import NO, OPEN, YES
 
 RUNS = {name: make() for name, make in MAKE.items()}
 NAN, INF = np.nan, np.inf
@@ -167,6 +167,108 @@ def test_a_claim_fails_where_the_runs_speak_against_it(name):
 
 def test_every_claim_can_fail():
     assert {claim_of(words).text for words, *_ in FAILING.values()} == {claim.text for claim in CLAIMS}
+
+
+def scattered(column: str, size: float) -> dict:
+    """The column with repetitions that lie this far apart."""
+    return {column: lambda r: r[column] + size * (r["seed"] - 1)}
+
+
+UNDECIDED_BY = {
+    "ends scatter against the best": (
+        "ADMM at its best penalty",
+        at(algorithm="CD", rounds=30),
+        scattered("test_accuracy", 0.1),
+    ),
+    "T/n just beyond the tolerance in one instance": (
+        "Figure 2b ends as published: objective",
+        at(start="propagation", max_updates=1, seed=0),
+        {"objective": 1.2},
+    ),
+    "the rest is small on average": (
+        "what is left of the gap",
+        lambda r: (r["num_agents"] == 400) & (r["rounds"] == 8) & (r["seed"] == 1),
+        {"objective": 1.5},
+    ),
+    "as published at a range on average": (
+        "For some range of the inputs",
+        lambda r: (r["num_features"] == 10) & (r["input_range"] < 1) & (r["instances"] == "test"),
+        scattered("test_accuracy", 0.1),
+    ),
+    "the order is right on average": (
+        "> epsilon 1.05 > 0.55 >",
+        at(num_features=10, target_epsilon=0.1, instances="test"),
+        scattered("test_accuracy", 0.1),
+    ),
+    "local is better by one solver": (
+        "Epsilon 0.15 beats",
+        at(algorithm="local", solver="descent", num_features=5),
+        {"test_accuracy": 1.1},
+    ),
+    "noise of the right size may do": (
+        "Gaussian, epsilon 0.15",
+        lambda r: (r["algorithm"] == "private CD") & (r["clip_norm"] < np.inf) & (r["instances"] == "test"),
+        scattered("test_accuracy", 0.2),
+    ),
+    "the least data gain more on average": (
+        "the least data gain more",
+        at(num_features=100, target_epsilon=1.0, instances="test"),
+        scattered("test_accuracy_m10", 0.2),
+    ),
+    "little is lost on average": (
+        "RMSE at epsilon 1 is at most 0.003 (ours)",
+        at(algorithm="private CD", budget=1.0, instances="test"),
+        scattered("test_rmse", 0.01),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNDECIDED_BY)
+def test_a_claim_is_undecided_where_repetitions_disagree(name):
+    words, where, values = UNDECIDED_BY[name]
+    claim = next(claim for claim in CLAIMS if words in claim.text)
+    found = judge(claim, changed(RUNS[claim.sweep], where, **values))
+    assert found.seen == OPEN, found
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.text)
+def test_one_repetition_decides_nothing_that_has_chance_in_it(claim):
+    found = judge(claim, first_repetition(RUNS[claim.sweep]))
+    assert undecidable(found), found
+
+
+MOVIELENS = [claim for claim in CLAIMS if claim.sweep == "p2p_movielens"]
+MISSING = {
+    "scale smoke": (CLAIMS, lambda r: r.assign(scale="smoke"), "cannot decide claims"),
+    "no results": (CLAIMS, lambda r: None, "no results of p2p_"),
+    "composed by other sums": (
+        [claim_of("the split of Proposition 2")],
+        lambda r: r.assign(noise_multiplier=r["noise_multiplier"] + 2 * (r["allocation"] == "equal")),
+        "no T/n at which both splits are composed alike",
+    ),
+    "nothing to tune on": (MOVIELENS, lambda r: r[r["instances"] == "test"], "instances = validation"),
+    "no repetition of both": (
+        [claim_of("RMSE at epsilon 1 is at most 0.003 (ours)")],
+        lambda r: r[(r["algorithm"] != "CD") | (r["instances"] != "test") | (r["seed"] == 0)].assign(
+            seed=lambda r: r["seed"] + 9 * (r["algorithm"] == "CD")
+        ),
+        "no repetition has both sides",
+    ),
+    "a diverged row": (
+        MOVIELENS,
+        lambda r: r.assign(test_rmse=r["test_rmse"].where(r["algorithm"] != "CD")),
+        "non-private diverged",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_a_claim_whose_runs_are_missing_is_not_run(name):
+    chosen, change, said = MISSING[name]
+    for claim in chosen:
+        found = judge(claim, change(RUNS[claim.sweep]))
+        assert found.seen == NOT_RUN, (claim.text, found)
+        assert said in found.why, (claim.text, found)
 
 
 @pytest.mark.slow

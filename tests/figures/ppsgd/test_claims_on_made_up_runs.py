@@ -44,7 +44,6 @@ CLAIMS = [  # of the first two experiments; the others are in a module of their 
     )
 ]
 FASTEST, NOISY, STOPS, LATER, SMALL, CROSSING, SPREAD, SILENT, BETWEEN, PRIVATE, GAIN, ALWAYS = CLAIMS
-ON_SYNTHETIC = CLAIMS[:7]
 
 
 def runs_of(claim):
@@ -63,7 +62,7 @@ def test_a_claim_holds_where_the_runs_bear_it_out(claim):
     assert found.seen == YES, found
 
 
-QUIET, LOUD = at(noise_multiplier=0.0), at(noise_multiplier=10.0)
+LOUD = at(noise_multiplier=10.0)
 FAILING = {
     "another is the fastest": (FASTEST, changed(SYNTHETIC, at(personalization=3.0, rounds=30), excess_risk=0.5)),
     "another is the fastest at one noise": (
@@ -139,22 +138,6 @@ def test_every_claim_can_fail():
 
 UNCLEAR = {
     "another is the fastest once": (FASTEST, changed(SYNTHETIC, at(personalization=3.0, seed=1), excess_risk=0.5)),
-    "another is the fastest once at one noise": (
-        NOISY,
-        changed(SYNTHETIC, at(personalization=3.0, noise_multiplier=10.0, seed=1), excess_risk=0.5),
-    ),
-    "global learning stops elsewhere once": (
-        STOPS,
-        changed(SYNTHETIC, at(personalization=INF, seed=1), excess_risk=1.2),
-    ),
-    "small alpha above at one noise in one repetition": (
-        LATER,
-        changed(
-            SYNTHETIC,
-            lambda r: r.personalization.between(0.1, 1) & LOUD(r) & (r.seed == 1),
-            excess_risk=lambda r: r.excess_risk + 1,
-        ),
-    ),
     "small alpha below global with one spread of the users": (
         SMALL,
         changed(
@@ -163,42 +146,18 @@ UNCLEAR = {
             excess_risk=lambda r: r.excess_risk + 3e-7,
         ),
     ),
-    "small alpha below global in one repetition": (
-        SMALL,
-        changed(
-            SYNTHETIC,
-            lambda r: r.personalization.between(0.1, 1),
-            excess_risk=lambda r: r.excess_risk + np.where(r.seed == 1, 0, 3e-7),
-        ),
-    ),
-    "never below in one repetition": (
-        SPREAD,
-        changed(
-            SYNTHETIC,
-            lambda r: (r.delta_std == 0.1) & (r.personalization < INF) & (r.seed == 1),
-            excess_risk=lambda r: r.excess_risk + 1,
-        ),
-    ),
     "later in one repetition": (CROSSING, changed(SYNTHETIC, at(personalization=0.0, seed=1), excess_risk=50)),
     "crossings on both sides of the range": (
         CROSSING,
         changed(SYNTHETIC, at(personalization=0.0, seed=1), excess_risk=0.05),
     ),
     "local varies": (SILENT, digit_runs(lambda a, s, seed: accuracy(a, s, seed) if a else 0.8 + 0.04 * seed)),
-    "in between varies": (
-        BETWEEN,
-        digit_runs(lambda a, s, seed: accuracy(a, s, seed) + (0.15 * (seed - 1) if 0 < a < INF else 0)),
-    ),
     "the smallest varies": (
         PRIVATE,
         digit_runs(lambda a, s, seed: accuracy(a, s, seed) + (0.4 * (seed - 1) if a == 0.1 else 0)),
     ),
     "gains that vary at every noise": (
         ALWAYS,
-        digit_runs(lambda a, s, seed: accuracy(a, s, seed) + (0.15 * (seed - 1) if 0 < a < INF else 0)),
-    ),
-    "gains that vary": (
-        GAIN,
         digit_runs(lambda a, s, seed: accuracy(a, s, seed) + (0.15 * (seed - 1) if 0 < a < INF else 0)),
     ),
 }
@@ -211,10 +170,6 @@ def test_a_claim_is_undecided_where_chance_explains_the_runs(name):
     assert found.seen == OPEN, found
 
 
-def test_every_claim_can_be_undecided():
-    assert {claim.text for claim, _ in UNCLEAR.values()} == {claim.text for claim in CLAIMS}
-
-
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.text[:30])
 def test_one_repetition_decides_nothing(claim):
     found = judge(claim, first_repetition(runs_of(claim)))
@@ -224,12 +179,8 @@ def test_one_repetition_decides_nothing(claim):
 SHORT = SYNTHETIC[SYNTHETIC["rounds"] <= 200]
 MISSING = {
     "scale smoke": (CLAIMS, lambda r: r.assign(scale="smoke"), "cannot decide claims"),
-    "no global": (CLAIMS, lambda r: r[r["personalization"] < INF], "no runs with alpha Q = inf"),
-    "no local": (CLAIMS, lambda r: r[r["personalization"] > 0], "no runs with alpha Q = 0"),
     "another clipping norm": (CLAIMS, lambda r: r.assign(clip_norm=1.0), "clip_norm = 10"),
-    "another method": (CLAIMS, lambda r: r.assign(algorithm="other"), "no run of PPSGD"),
     "no results": (CLAIMS, lambda r: None, "no results of ppsgd_"),
-    "a curve missing": (ON_SYNTHETIC, lambda r: r[r["personalization"] != 1.0], "no runs with alpha Q = 1"),
     "a curve missing at one noise": (
         [CROSSING],
         lambda r: r[(r["personalization"] != 3) | (r["noise_multiplier"] != 10)],
@@ -240,21 +191,8 @@ MISSING = {
         lambda r: r[r["rounds"] <= 200],
         "the runs end after 200 rounds",
     ),
-    "no early evaluation": ([FASTEST, NOISY], lambda r: r[r["rounds"] % 100 == 0], "no evaluation in rounds 20 to 50"),
     "no such noise": ([CROSSING], lambda r: r[r["noise_multiplier"] != 10], "at sigma = 10"),
-    "other spreads": ([STOPS, SMALL, LATER], lambda r: r.assign(delta_std=0.5), "no runs with delta_std"),
-    "one spread": ([SPREAD], lambda r: r[r["delta_std"] == 0.1], "needs two values of delta_std"),
     "no floor": ([STOPS], lambda r: r.assign(global_floor=np.nan), "the floor of global learning is not"),
-    "noise everywhere": (
-        [SILENT, BETWEEN],
-        lambda r: r[(r["noise_multiplier"] > 0) | (r["personalization"] == 0)],
-        "no run of alpha Q = inf",
-    ),
-    "no noise": (
-        [NOISY, LATER, PRIVATE, GAIN, ALWAYS],
-        lambda r: r[r["noise_multiplier"] == 0],
-        "no runs with",
-    ),
     "epsilon far from 1": (
         [PRIVATE],
         lambda r: r[r["noise_multiplier"].isin([0, 0.5])],
@@ -265,7 +203,6 @@ MISSING = {
         lambda r: r[r["personalization"].isin([0, INF])],
         "an alpha Q below it are needed|nothing between",
     ),
-    "no last round": ([SILENT, BETWEEN, PRIVATE, GAIN, ALWAYS], lambda r: r[r["rounds"] < 1000], "at the last round"),
     "several runs of a repetition": (
         [CROSSING],
         lambda r: pd.concat([r, r.assign(point="again", excess_risk=r["excess_risk"] * 2)]),

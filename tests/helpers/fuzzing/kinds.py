@@ -1,17 +1,19 @@
 """Every kind of malformed input: how it is drawn, and what is wrong with what comes of one."""
 
-import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandas as pd
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from made_up_parts import put
+from tiny_sweeps import run, walks
 
-from fuzzing import command_lines, expressions, files, methods
+from fuzzing import expressions, files, methods
 from fuzzing.outcomes import fault
+from fuzzing.small_suite import small_suite, traced_only
 
 SMALL = [
     *("--baselines", "none", "--epsilons", "1", "--seeds", "1", "--settings", "2", "--rounds", "5", "--workers", "1")
@@ -29,41 +31,33 @@ PART_NAMES = [*[None] * 6, "x.parquet", "part-0123456789abcdef.parquet", "column
 class Kind(NamedTuple):
     """A kind of input.
 
-    cases: what it is drawn from, given a folder as of `command_lines.files`.
-    attempt: (case, an empty folder, that folder) -> what is wrong, in words.
+    cases: what it is drawn from, given the rows of a small sweep.
+    attempt: (case, an empty folder) -> what is wrong, in words.
     """
 
-    cases: Callable[[Path], st.SearchStrategy[Any]]
-    attempt: Callable[[Any, Path, Path], str | None]
+    cases: Callable[[pd.DataFrame], st.SearchStrategy[Any]]
+    attempt: Callable[[Any, Path], str | None]
 
 
-def _words(program: str) -> Kind:
-    def attempt(words: list[str], work: Path, base: Path) -> str | None:
-        shutil.copytree(base, work, dirs_exist_ok=True)
-        return fault(program, words, work)
-
-    return Kind(lambda base: command_lines.command_lines(program), attempt)
-
-
-def _condition(text: str, work: Path, base: Path) -> str | None:
+def _condition(text: str, work: Path) -> str | None:
     return fault("bench", ["run", "tiny", "--where", text, "--seeds", "1"], work)
 
 
-def _method(case: tuple[str, str, bool], work: Path, base: Path) -> str | None:
+def _method(case: tuple[str, str, bool], work: Path) -> str | None:
     text, target, audited = case
     (work / "m.py").write_text(text)
     if audited:
         return fault("bench", ["audit", target, *AUDITED], work)
-    with command_lines.traced_only():
+    with traced_only():
         return fault("bench", ["compare", target, *COMPARED], work)
 
 
-def _clients(content: bytes, work: Path, base: Path) -> str | None:
+def _clients(content: bytes, work: Path) -> str | None:
     (work / "u.npz").write_bytes(content)
     return fault("bench", CLIENTS, work)
 
 
-def _part(case: tuple[bytes, list[str], str | None], work: Path, base: Path) -> str | None:
+def _part(case: tuple[bytes, list[str], str | None], work: Path) -> str | None:
     content, words, name = case
     folder = work / "results" / "smoke" / "tiny"
     folder.mkdir(parents=True)
@@ -74,15 +68,11 @@ def _part(case: tuple[bytes, list[str], str | None], work: Path, base: Path) -> 
 
 
 KINDS = {
-    "command lines of bench": _words("bench"),
-    "command lines of figures": _words("figures"),
-    "conditions": Kind(lambda base: expressions.expressions(), _condition),
-    "method files": Kind(lambda base: st.tuples(methods.method_files(), methods.targets(), st.booleans()), _method),
-    "files of clients": Kind(lambda base: files.client_files(), _clients),
+    "conditions": Kind(lambda rows: expressions.expressions(), _condition),
+    "method files": Kind(lambda rows: st.tuples(methods.method_files(), methods.targets(), st.booleans()), _method),
+    "files of clients": Kind(lambda rows: files.client_files(), _clients),
     "parts of results": Kind(
-        lambda base: st.tuples(
-            files.parts(command_lines.tables(base)), st.sampled_from(ON_PARTS), st.sampled_from(PART_NAMES)
-        ),
+        lambda rows: st.tuples(files.parts(rows), st.sampled_from(ON_PARTS), st.sampled_from(PART_NAMES)),
         _part,
     ),
 }
@@ -100,10 +90,7 @@ def attempt_all(
         seen: told of each input what was wrong with it.
         derandomize: whether they are the same each time.
     """
-    base = scratch / "base"
-    if not base.is_dir():
-        base.mkdir()
-        command_lines.files(base)
+    rows = run(walks(), scratch / "base", most=3)
     one = KINDS[kind]
 
     @settings(
@@ -114,10 +101,10 @@ def attempt_all(
         phases=[Phase.generate],  # a case is as telling as a smaller one
         suppress_health_check=list(HealthCheck),
     )
-    @given(one.cases(base))
+    @given(one.cases(rows))
     def each(case: Any) -> None:
         with tempfile.TemporaryDirectory(dir=scratch) as work:
-            seen(case, one.attempt(case, Path(work), base))
+            seen(case, one.attempt(case, Path(work)))
 
-    with command_lines.small_suite():
+    with small_suite():
         each()

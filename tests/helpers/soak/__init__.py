@@ -1,4 +1,4 @@
-"""Kills, signals, flipped bits, full disks, lack of memory and malformed input at random, against a small sweep.
+"""Kills and signals at random moments, against a small sweep.
 
     PYTHONPATH=tests/helpers:. python -m soak
 

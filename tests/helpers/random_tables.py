@@ -166,22 +166,3 @@ def wrong(table: Written) -> str | None:
 def _by_client(counts: Counter) -> dict[str, list[int]]:
     """How many examples each client has of its classes, ascending."""
     return {client: sorted(count for (of, _), count in counts.items() if of == client) for client, _ in counts}
-
-
-def tables(scratch: Path, number: int, chance: random.Random, wide: float = 0.05) -> Counter:
-    """Write and read so many tables, a share of them wide.
-
-    Returns:
-        Counts: tables that were read and those that were refused; whatever was wrong, in words.
-    """
-    found: Counter = Counter()
-    for place in range(number):
-        folder = scratch / str(place)
-        folder.mkdir()
-        table = (write_wide if chance.random() < wide else write)(folder, chance)
-        fault = wrong(table)
-        found["own tables"] += 1
-        found["own tables of one kind"] += table.alike
-        if fault:
-            found[f"{fault}, of {table.what}"] += 1
-    return found
