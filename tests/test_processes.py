@@ -26,12 +26,6 @@ def test_results_come_in_the_order_of_the_calls(processes):
     assert list(side_by_side(operator.sub, [(5, 1), (3, 3), (1, 2)], processes)) == [4, 0, -1]
 
 
-def test_calls_run_in_other_processes_only_where_there_are_several():
-    assert list(side_by_side(os.getpid, [()])) == [os.getpid()]
-    assert os.getpid() not in list(side_by_side(os.getpid, [(), ()], 2))
-    assert not list(side_by_side(os.getpid, []))
-
-
 @pytest.mark.parametrize("processes", [1, 2])
 def test_an_error_comes_when_the_turn_of_its_call_does(processes):
     results = side_by_side(math.sqrt, [(4,), (-1,), (9,)], processes)

@@ -1,6 +1,5 @@
-"""A paper more is its folder of figures, its sweeps, and one line: then it is run, drawn, judged, listed and shown."""
+"""A paper more is its folder of figures, its sweeps, and one line: then it is run, drawn and judged."""
 
-import json
 import os
 import re
 import shutil
@@ -113,9 +112,6 @@ COMMANDS = """\
 bench run doe_steps --scale laptop
 figures draw doe_fig1
 figures claims doe
-figures report
-bench list --json
-figures list --json
 """
 
 
@@ -149,26 +145,6 @@ def test_it_is_run_drawn_and_judged(suite):
     (claim,) = pd.read_csv(folder / "claims_doe.csv").itertuples()
     assert (claim.paper, claim.statement, claim.seen) == ("doe", "Risk falls", "yes")
     assert "**yes**: The risk is lower at the end (Figure 1)" in printed["figures claims doe"]
-
-
-@pytest.mark.slow
-def test_it_is_listed_behind_the_others(suite):
-    listed = json.loads(suite[1]["bench list --json"])
-    assert listed["sweeps"][-1]["name"] == "doe_steps"
-    drawn = json.loads(suite[1]["figures list --json"])
-    assert drawn[-1] == {
-        "name": "doe_fig1",
-        "what": "Doe et al. 2030, Figure 1: risk by round.",
-        "sweep": "doe_steps",
-    }
-    assert [entry["name"] for entry in drawn[:-1]] == list(FIGURES)
-
-
-@pytest.mark.slow
-def test_it_is_on_the_page(suite):
-    page = (suite[0] / "results" / "report" / "index.html").read_text()
-    assert '<section id="paper-doe"><h2>Doe et al. 2030</h2><p>Doe, Roe: Learning alone, Nowhere 2030</p>' in page
-    assert page.index('id="paper-doe"') > max(page.index(f'id="paper-{name}"') for name in PAPERS)
 
 
 def test_every_paper_says_who_it_is():

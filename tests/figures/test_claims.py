@@ -40,11 +40,6 @@ def test_every_claim_says_what_the_paper_states_and_where_or_is_ours():
         assert (claim.settings.words == "") == (claim.settings == AS_GIVEN), f"{here}: what stands in, or was guessed?"
 
 
-def test_no_two_claims_of_a_paper_read_alike():
-    for paper in PAPERS.values():
-        assert len({claim.text for claim in paper.claims}) == len(paper.claims)
-
-
 def test_published_numbers_decide_by_themselves():
     found = [claim.in_print() for _, claim in EVERY if claim.published]
     assert len(found) > 30
@@ -123,28 +118,6 @@ def test_the_text_fits_a_terminal_and_says_everything(tmp_path, capsys):
     pd.testing.assert_frame_equal(written, table, check_dtype=False)
     behind = pd.read_csv(tmp_path / "new" / "claims_ppsgd_comparisons.csv", keep_default_na=False, dtype=str)
     assert list(behind["row"].unique()) == [str(row) for row in table.index[table["estimate"] != ""]]
-
-
-def test_the_brief_text_has_the_same_verdicts_and_the_same_files(tmp_path, capsys):
-    printed, written = [], []
-    for brief in (False, True):
-        claims.check("ppsgd", claims.findings("ppsgd", {"ppsgd_synthetic": SHORT}), tmp_path, brief=brief)
-        printed.append(capsys.readouterr().out)
-        written.append((tmp_path / "claims_ppsgd.md").read_text())
-    whole, short = ([line for line in text.splitlines() if line.startswith("- ")] for text in printed)
-    assert whole == short
-    assert ["margin:" in text for text in printed] == [True, False]
-    assert written[0] == written[1]
-
-
-def test_that_nothing_was_run_for_one_reason_is_said_once(tmp_path, capsys):
-    smoke = {sweep: SYNTHETIC.assign(scale="smoke") for claim in ALL_CLAIMS for sweep in claim.sweeps}
-    found = claims.findings("ppsgd", smoke)
-    claims.check("ppsgd", found, tmp_path)
-    table = found.verdicts
-    text = " ".join(capsys.readouterr().out.split())
-    assert f"all {len(table)} claims of ppsgd: scale smoke only shows" in text
-    assert list(table["claim"]) == [claim.text for claim in ALL_CLAIMS]
 
 
 def test_the_facts_are_those_of_the_runs_that_a_claim_is_about(monkeypatch):

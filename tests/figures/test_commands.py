@@ -5,21 +5,17 @@ import os
 import shutil
 import subprocess
 import sys
-import tomllib
-from importlib.metadata import PackageNotFoundError
-from pathlib import Path
 
 import pandas as pd
 import pytest
 from few import keep
 from made_up_runs import digit_runs, synthetic_runs, write
 
-from bench.cli.options import version
 from figures import FIGURES, PAPERS
 from figures.ppsgd.claims import CLAIMS
 from figures.shared import processes
 from figures.shared.figure import Figure
-from figures.shared.runs import no_results, runs_of
+from figures.shared.runs import no_results
 
 SOME = ["ppsgd_fig1a", "ppsgd_fig1c", "ppsgd_fig2_digits"]
 ALL = sorted(FIGURES)
@@ -83,14 +79,6 @@ def test_all_figures_are_drawn_beside_the_results(figures, results):
     assert len(pd.read_csv(results / "smoke" / "figures" / "ppsgd_fig1c.csv")) > 10
 
 
-@pytest.mark.slow
-def test_pdf_is_written_beside_the_picture_where_it_is_asked_for(figures, tmp_path):
-    for place, words in enumerate((["--pdf", "ppsgd_fig1c"], ["--pdf", "draw", "ppsgd_fig1c"])):
-        assert figures(*words, "--out", tmp_path / str(place))[0] == 0
-        files = {path.name for path in (tmp_path / str(place)).iterdir()}
-        assert files == {f"ppsgd_fig1c.{kind}" for kind in ("png", "csv", "pdf")} | {"drawn.json"}
-
-
 def test_list_names_each_figure_with_a_line_about_it(command):
     status, lines, _ = command("list")
     assert status == 0
@@ -103,12 +91,6 @@ def test_list_names_each_figure_with_a_line_about_it(command):
 def test_only_the_figures_named_are_drawn(figures, drawn):
     assert figures("ppsgd_fig1c")[0] == 0
     assert list(drawn) == ["ppsgd_fig1c"]
-
-
-def test_out_and_its_parents_are_made(figures, results, tmp_path, no_layout):
-    status, out, _ = figures("ppsgd_fig2_digits", "--out", tmp_path / "a" / "b")
-    assert (status, out) == (0, [str(tmp_path / "a" / "b" / "ppsgd_fig2_digits.png")])
-    assert not (results / "smoke" / "figures").exists()
 
 
 @pytest.mark.parametrize(
@@ -175,16 +157,6 @@ def test_claims_of_several_papers_are_in_one_table_as_well(figures, results, mon
     pd.testing.assert_frame_equal(again, table[table["paper"] != "unrun"])
 
 
-def test_claims_whose_sweep_has_no_results_are_not_run(figures, results):
-    (part,) = (results / "smoke" / "ppsgd_digits").glob("part*")
-    part.unlink()
-    status, out, _ = figures("claims", "ppsgd")
-    assert status == 0
-    assert sum("no results of ppsgd_digits" in line for line in out) == sum(
-        claim.sweep == "ppsgd_digits" for claim in CLAIMS
-    )
-
-
 def one_line(result, *said):
     status, out, err = result
     assert (status, out, len(err)) == (2, [], 1), result
@@ -229,13 +201,6 @@ def test_no_results_says_how_to_make_some(figures, tmp_path, words):
 
 
 @pytest.mark.parametrize("words", [["ppsgd_fig1c"], ["claims", "ppsgd"]])
-def test_a_damaged_part_is_one_line(figures, results, words):
-    (part,) = (results / "smoke" / "ppsgd_digits").glob("part*")
-    part.write_bytes(part.read_bytes()[:-100])
-    one_line(figures(*words), str(part), "is damaged: run the sweep again")
-
-
-@pytest.mark.parametrize("words", [["ppsgd_fig1c"], ["claims", "ppsgd"]])
 @pytest.mark.parametrize("place", ["taken", "taken/below"])
 def test_an_out_that_cannot_be_written_is_one_line(figures, tmp_path, words, place, no_layout):
     (tmp_path / "taken").write_text("a file")
@@ -245,14 +210,6 @@ def test_an_out_that_cannot_be_written_is_one_line(figures, tmp_path, words, pla
     assert err[0].endswith("; choose another --out")
 
 
-def test_runs_of_other_settings_only_are_one_line(figures, results, made_up):
-    (part,) = (results / "smoke" / "ppsgd_digits").glob("part*")
-    part.unlink()
-    write(made_up[1].assign(clip_norm=1.0), results)
-    one_line(figures("ppsgd_fig1c"), "no run of PPSGD with clip_norm = 10", "python -m bench run ppsgd_digits")
-    assert figures("claims")[0] == 0
-
-
 def test_the_command_as_a_person_runs_it(results, tmp_path):
     """A process of its own: the module can be run, and importing it draws nothing in a window."""
     environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
@@ -260,16 +217,6 @@ def test_the_command_as_a_person_runs_it(results, tmp_path):
     done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=120)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines() == [f"error: no figure is called 'xxxx': choose from {', '.join(ALL)}."]
-
-
-def test_a_figure_of_several_sweeps_takes_those_that_are_there(monkeypatch, results):
-    """In one table, told apart by the column `sweep`; none of them there is an error that names them all."""
-    names = ("ppsgd_synthetic", "ppsgd_tags", "ppsgd_digits")
-    runs, folder = runs_of(results, None, names)
-    assert folder == results / "smoke"
-    assert set(runs["sweep"]) == {"ppsgd_synthetic", "ppsgd_digits"}
-    assert runs_of(results, "paper", names) is None
-    assert f"no results of {' '.join(names)} in" in str(no_results(results, "paper", names))
 
 
 @pytest.mark.parametrize(
@@ -293,22 +240,3 @@ def test_a_width_gives_a_pdf_of_that_width_alone(figures, tmp_path):
     assert out == [str(tmp_path / "print" / "ppsgd_fig1c_6.75in.pdf")]
     assert [path.name for path in (tmp_path / "print").iterdir()] == ["ppsgd_fig1c_6.75in.pdf"]
     one_line(figures("ppsgd_fig1c", "--width", "2"), "a width of 2 inches is too narrow for ppsgd_fig1c: give ")
-
-
-def test_help_and_version(command):
-    status, out, _ = command("--help")
-    assert status == 0
-    assert all(any(name in line for line in out) for name in ("draw", "claims", "report", "--version"))
-    status, out, _ = command("draw", "--help")
-    assert (status, any("--tune" in line for line in out)) == (0, True)
-    status, out, err = command("--version")
-    assert (status, out, err) == (0, [f"private-federated-bench {version()}"], [])
-
-
-def test_the_version_of_a_folder_that_is_not_installed_is_that_of_its_project(monkeypatch):
-    def missing(name):
-        raise PackageNotFoundError(name)
-
-    monkeypatch.setattr("importlib.metadata.version", missing)
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    assert version() == project["version"]

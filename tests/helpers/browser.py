@@ -17,14 +17,6 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 NEEDS_BROWSER = pytest.mark.skipif(BROWSER is None, reason=f"no browser: set CHROMIUM, or install one of {NAMES}")
 
-TIMED = """<script>
-addEventListener("load", () => {
-  const out = document.createElement("pre");
-  out.id = "found";
-  out.textContent = performance.getEntriesByType("navigation")[0].domContentLoadedEventEnd;
-  document.body.append(out);
-});
-</script>"""
 EARLY = """<script>
 window.complaints = [];
 addEventListener("error", (event) => complaints.push(event.message ?? event.target.outerHTML), true);
@@ -60,7 +52,7 @@ AFTER = """
 </script>"""
 
 
-def tried_in_browser(path, tries, width=None, options=(), after=""):
+def tried_in_browser(path, tries, width=None, options=()):
     """What a script finds on the page; of that width, in a frame, as a window may not be as narrow as a phone.
 
     Args:
@@ -69,25 +61,14 @@ def tried_in_browser(path, tries, width=None, options=(), after=""):
             the page), "outside" (elements that stick out), "requests" and "complaints" already.
         width: in pixels.
         options: of the browser.
-        after: HTML at the end of the page.
     """
     late = BEFORE + tries + AFTER
-    page = path.read_text().replace("<title>", f"{EARLY}<title>", 1).replace("</body>", f"{after}{late}</body>")
+    page = path.read_text().replace("<title>", f"{EARLY}<title>", 1).replace("</body>", f"{late}</body>")
     if width is not None:
         page = f'<body><iframe style="width: {width}px; height: 900px; border: 0" srcdoc="{escape(page)}"></iframe>'
     copy = path.with_name("tried.html")
     copy.write_text(page)
     return json.loads(_found(copy, "--virtual-time-budget=20000", *options))
-
-
-def seconds_to_content(path, tries=5):
-    """How long the browser takes from the address of a page to its content, the shortest of several tries.
-
-    The browser's own start is not counted, nor are pictures that are loaded when they are scrolled to.
-    """
-    copy = path.with_name("timed.html")
-    copy.write_text(path.read_text().replace("</body>", f"{TIMED}</body>"))
-    return min(float(_found(copy)) for _ in range(tries)) / 1000
 
 
 def _found(page, *options):

@@ -4,20 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up_p2p import MAKE
-from made_up_runs import at, changed, judge
-from slow_cases import cases
+from made_up_runs import at, changed
 
-from figures import claims
 from figures.p2p import common, deviations
-from figures.p2p.claims import CLAIMS
 from figures.p2p.published import published
-from figures.shared.verdicts import YES
 
 RUNS = {name: make() for name, make in MAKE.items()}
-NAN, INF = np.nan, np.inf
-
-
-MOVIELENS = [claim for claim in CLAIMS if claim.sweep == "p2p_movielens"]
+NAN = np.nan
 
 
 def test_deviations_are_zero_where_the_runs_are_the_published_points():
@@ -105,46 +98,4 @@ def only(sweep: str, *algorithms: str) -> pd.DataFrame:
     return runs[runs["algorithm"].isin(algorithms)].dropna(axis="columns", how="all")
 
 
-@pytest.mark.parametrize("sweep", cases(MAKE, slow={"p2p_dimensions"}))
-def test_every_part_of_the_algorithms_has_its_verdicts_and_deviations(sweep):
-    names = set(RUNS[sweep]["algorithm"])
-    for chosen in [chosen for name in names for chosen in ({name}, names - {name}) if chosen]:
-        part = only(sweep, *chosen)
-        for claim in CLAIMS:
-            judge(claim, part if claim.sweep == sweep else None)
-        deviations.deviations({sweep: part})
-
-
-@pytest.mark.slow
-def test_a_partial_sweep_keeps_no_verdict_back(tmp_path, capsys):
-    found = claims.findings("p2p", RUNS | {"p2p_movielens": only("p2p_movielens", "local")})
-    claims.check("p2p", found, tmp_path)
-    table = found.verdicts
-    assert len(table) == len(CLAIMS)
-    assert table["outcome"].value_counts()[YES] == len(CLAIMS) - len(MOVIELENS)
-    text = " ".join(capsys.readouterr().out.split())
-    assert text.count("is left out") == 1
-    assert "- p2p_table1 is left out: no run of p2p_movielens with algorithm = CD" in text
-    assert set(pd.read_csv(tmp_path / "claims_p2p_deviations.csv")["figure"]) == set(deviations.CURVES)
-
-
 # What is printed and written.
-
-
-@pytest.mark.slow
-def test_the_text_fits_a_terminal_and_has_claims_and_deviations(tmp_path, capsys):
-    found = claims.findings("p2p", RUNS)
-    claims.check("p2p", found, tmp_path / "new")
-    table = found.verdicts
-    text = capsys.readouterr().out
-    assert max(map(len, text.splitlines())) <= 100
-    flat = " ".join(text.split())
-    for claim in CLAIMS:
-        assert f": {claim.text}{f' ({claim.where})' * bool(claim.where)}" in flat
-    assert set(table["outcome"]) == {YES}
-    apart = pd.read_csv(tmp_path / "new" / "claims_p2p_deviations.csv")
-    assert flat.count("- p2p_fig") + flat.count("- p2p_table1") == len(apart)
-    assert "p2p_fig2c, epsilon 1.05, test_accuracy: " in flat
-    assert (tmp_path / "new" / "claims_p2p.md").read_text() == text
-    written = pd.read_csv(tmp_path / "new" / "claims_p2p.csv", dtype={"repetitions": str}, keep_default_na=False)
-    pd.testing.assert_frame_equal(written, table)

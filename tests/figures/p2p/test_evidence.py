@@ -1,7 +1,6 @@
 """The numbers behind the verdicts on Bellet et al., and which runs they are of."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from made_up_p2p import MAKE, claim_of
 from made_up_runs import at, changed, judge
@@ -12,14 +11,10 @@ from figures.p2p.published import published
 from figures.shared.verdicts import YES, NotTestable
 
 RUNS = {name: make() for name, make in MAKE.items()}
-NAN, INF = np.nan, np.inf
+NAN = np.nan
 
 
 PRIVATE = [claim for claim in CLAIMS if claim.sweep == "p2p_private"]
-
-
-def changed_runs(claim, where, **values):
-    return changed(RUNS[claim.sweep], where, **values)
 
 
 def like_published(r):
@@ -58,18 +53,6 @@ def test_a_claim_says_the_edges_of_grids_that_it_rests_on():
     assert all(edges_of(claim, RUNS["p2p_private"]) == set() for claim in PRIVATE)
     once = edges_of(claim_of("a single smoothed release"), runs)
     assert once == {"clip_norm = 1, the smallest tried", "mu = 0.04, the largest tried"}
-
-
-def test_edges_of_the_ratings_are_those_of_runs_with_the_same_start():
-    runs = RUNS["p2p_movielens"]
-    assert edges_of(claim_of("RMSE grows"), runs) == set()
-    far = changed(runs, at(algorithm="private CD", start="propagation", num_updates=8.0), test_rmse=0.9)
-    warm = far["start"] == "propagation"
-    steps = [far.assign(start_step_size=far["start_step_size"].where(~warm, step)) for step in (0.3, 1.0)]
-    steps[0].loc[warm, "test_rmse"] += 0.1
-    shares = pd.concat([steps[1], steps[0][warm]], ignore_index=True)
-    found = edges_of(claim_of("RMSE grows"), shares)
-    assert found == {"num_updates = 8, the largest tried", "start_step_size = 1, the largest tried"}
 
 
 def test_only_the_published_calibration_decides_the_private_figures():

@@ -1,7 +1,6 @@
 """Pictures of Bellet et al.: they show their tables alone, say what they are, and are made of what is there."""
 
 import contextlib
-import itertools
 
 import numpy as np
 import pandas as pd
@@ -9,34 +8,17 @@ import pytest
 from made_up_p2p import MAKE
 from made_up_runs import at, changed
 from reading import text_of
-from slow_cases import cases
 
-from bench.analysis.saving import save_picture
 from bench.errors import InputError
 from figures import FIGURES
 from figures.p2p import common, drawing, fig2c, fig3, fig4
 
 NAMES = [name for name in FIGURES if name.startswith("p2p")]
-SLOW = {"p2p_calibration", "p2p_fig3"}  # of several panels
 RUNS = {name: make() for name, make in MAKE.items()}
 
 
 def runs_of(name: str) -> pd.DataFrame:
     return RUNS[FIGURES[name].sweeps[0]]
-
-
-@pytest.mark.parametrize("name", cases(NAMES, slow=SLOW))
-def test_every_part_of_the_algorithms_is_drawn_or_says_what_is_missing(name, no_layout):
-    runs, figure = runs_of(name), FIGURES[name]
-    there, drawn = list(runs["algorithm"].unique()), []
-    for count in range(1, len(there)):
-        for chosen in itertools.combinations(there, count):
-            part = runs[runs["algorithm"].isin(chosen)].dropna(axis="columns", how="all")
-            with contextlib.suppress(InputError):
-                table = figure.table(part)
-                if not any(table.equals(other) for other in drawn):  # of algorithms that the figure does not show
-                    figure.picture(table)
-                    drawn.append(table)
 
 
 # The pictures.
@@ -73,49 +55,6 @@ def test_a_picture_shows_the_table_and_says_what_it_is(name, no_layout):
         if name != "p2p_table1":
             (footer,) = [one for one in picture.texts if "Scale: laptop" in one.get_text()]
             assert footer.get_text().count("\n") < 3
-
-
-@pytest.mark.parametrize("name", ["p2p_fig2a", "p2p_fig2b"])
-def test_the_legend_names_each_published_curve_in_its_own_colour(name, no_layout):
-    figure = FIGURES[name]
-    table = figure.table(RUNS["p2p_private"])
-    picture = figure.picture(table)
-    named = {
-        text.get_text().removeprefix("published, "): line.get_color()
-        for legend in picture.legends
-        for line, text in zip(legend.get_lines(), legend.get_texts(), strict=True)
-        if text.get_text().startswith("published")
-    }
-    theirs = table[(table["origin"] == "published") & (table["y_name"] == "objective")]
-    assert set(named) == set(map(drawing.symbol, theirs["series"]))
-    for series, rows in theirs.groupby("series"):
-        (color,) = {
-            line.get_color() for line in broad(picture) if list(line.get_ydata()) == list(rows.sort_values("x")["y"])
-        }
-        assert named[drawing.symbol(series)] == color
-    assert "gives no budget for this figure" in " ".join(text_of(picture).split())
-
-
-@pytest.mark.parametrize("name", ["p2p_fig1", "p2p_fig2a", "p2p_fig2c"])
-def test_a_published_curve_is_a_paler_one_of_its_series(name, no_layout):
-    figure, runs = FIGURES[name], runs_of(name)
-    table = figure.table(runs)
-    picture = figure.picture(table)
-    ours = {line.get_color() for ax in picture.axes for line in ax.lines} - {
-        line.get_color() for line in broad(picture)
-    }
-    colors = {drawing.pale(color) for color in ours if isinstance(color, str)}
-    assert {line.get_color() for line in broad(picture)} <= colors
-
-
-def test_the_papers_mu_is_solid_where_another_was_tuned(no_layout):
-    table = fig2c.table(RUNS["p2p_dimensions"])
-    tuned = common.here(table, variant="")
-    at_paper = tuned.assign(variant=common.AS_PAPER, y=tuned["y"] - 0.01, mu=common.PAPER_MU)
-    (ax,) = fig2c.FIGURE.picture(pd.concat([table, at_paper], ignore_index=True)).axes
-    for series, rows in at_paper.groupby("series"):
-        drawn = [line for line in ax.lines if list(line.get_ydata()) == list(rows.sort_values("x")["y"])]
-        assert any(line.get_linestyle() == "-" for line in drawn), series
 
 
 def test_the_published_setting_is_labelled_as_what_it_spends(no_layout):
@@ -157,40 +96,8 @@ def test_published_curves_are_kept_to_the_numbers_of_features_that_are_there(no_
         assert "published (paler)" not in text_of(picture)
 
 
-def test_intervals_stretch_the_axes_where_they_are_the_point(no_layout):
-    last = at(seed=0, rounds=40, start="propagation")
-    runs = changed(RUNS["p2p_private"], last, test_accuracy=lambda r: r["test_accuracy"] - 0.3)
-    table = FIGURES["p2p_allocation"].table(runs)
-    ax = FIGURES["p2p_allocation"].picture(table).axes[1]
-    rows = table[table["y_name"] == "test_accuracy"]
-    assert rows["low"].min() < rows["y"].min() - 0.1
-    low, high = ax.get_ylim()
-    assert low < rows["low"].min()
-    assert rows["high"].max() > 1  # an interval of a share, which is drawn up to 1
-    assert 1 <= high < 1.01
-
-
-def test_the_footer_names_tasks_in_their_order(no_layout):
-    text = text_of(fig2c.FIGURE.picture(fig2c.table(RUNS["p2p_dimensions"])))
-    assert "linear_p2p_2, linear_p2p_5, linear_p2p_10, linear_p2p_25, linear_p2p_50, linear_p2p_75, linear_p" in text
-
-
 def test_diverged_runs_leave_a_gap_and_no_mean(no_layout):
     runs = changed(RUNS["p2p_dimensions"], at(algorithm="CD", num_features=25, seed=1), test_accuracy=lambda r: np.nan)
     row = common.here(fig2c.table(runs), series="non-private").set_index("x")
     assert row["y"].isna().to_dict() == {p: p == 25 for p in row.index}
     fig2c.FIGURE.picture(fig2c.table(runs))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["p2p_fig1", "p2p_table1"])
-def test_files_are_the_same_every_time_and_the_csv_is_the_table(name, tmp_path):
-    figure = FIGURES[name]
-    table = figure.table(runs_of(name))
-    files = [save_picture(figure.picture(table), table, tmp_path / place, name, pdf=True) for place in ("a", "b")]
-    for one, other in zip(*files, strict=True):
-        assert one.read_bytes() == other.read_bytes()
-    again = pd.read_csv(files[0][1])
-    numbers = table.select_dtypes("number").columns
-    pd.testing.assert_frame_equal(again[numbers], table[numbers], rtol=1e-5, check_dtype=False)
-    assert list(again) == list(table)

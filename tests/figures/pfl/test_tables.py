@@ -5,25 +5,21 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_pfl import MAKE, clients_runs, epsilon_runs, paper, splits_runs
+from made_up_pfl import MAKE, paper
 from made_up_runs import at, changed
 from matplotlib.colors import to_hex
 from reading import text_of
 from scipy import stats
 
-from bench.analysis import tables
-from bench.analysis.saving import save_picture
 from bench.errors import InputError
-from figures import FIGURES
 from figures.pfl import common
 from figures.pfl import tables as pfl_tables
 from figures.pfl.common import CELL
 from figures.pfl.published import published_cells
 from figures.pfl.tables import TABLE_2, TABLE_5
 
-NAMES = [name for name in FIGURES if name.startswith("pfl_")]
 RUNS = {name: make() for name, make in MAKE.items()}
-SPLITS, CLIENTS, EPSILON, NORMALISATION, AVERAGING, ONE_CLIENT, SMALL_EPSILON, ALONE = (RUNS[name] for name in MAKE)
+SPLITS, CLIENTS = RUNS["pfl_splits"], RUNS["pfl_clients"]
 INF = math.inf
 
 
@@ -124,11 +120,6 @@ def test_runs_of_one_cell_that_differ_in_what_is_not_shown_are_refused():
         TABLE_2.table(pd.concat([SPLITS, SPLITS.assign(step_size=0.1, point="other")]))
 
 
-def test_runs_of_another_table_make_none():
-    with pytest.raises(InputError, match="no run of pfl_splits is in a cell of pfl_table2"):
-        TABLE_2.table(SPLITS[SPLITS["dataset"] == "CIFAR-10"])
-
-
 # Thin runs: one seed, a model missing, a run that diverged, one epsilon.
 
 THIN = SPLITS[
@@ -136,21 +127,6 @@ THIN = SPLITS[
     | (SPLITS["dataset"] != "MNIST")
 ]
 THIN = changed(THIN, at(num_epochs=20, algorithm="SN+CNN", dataset="MNIST"), test_accuracy=lambda r: np.nan)
-
-
-def test_a_table_of_thin_runs_says_what_was_not_run_and_how_many_seeds_there_are():
-    table = TABLE_2.table(THIN)
-    assert table["agreement"].value_counts().to_dict() == {
-        "not run": 54,
-        "within 1 point of the published": 17,
-        "diverged": 1,
-    }
-    cells = TABLE_2.printed(table).set_index("E, R")
-    head = "$\\varepsilon$ = 2.93\n"
-    assert cells.loc["1, 20", head + "SN+Lin"] == "97.42\n97.52, -0.10\n1 seed"
-    assert cells.loc["1, 20", head + "CNN+TS"] == "not run\n93.56"
-    assert cells.loc["20, 1", head + "SN+CNN"] == "1 of 1 diverged\n36.22"
-    assert cells.loc["10, 2", "FedAvg\nCNN+RL"] == "not run\n96.55"
 
 
 def test_one_that_diverged_is_not_averaged_away():
@@ -168,31 +144,6 @@ def test_an_interval_is_written_up_to_0_and_100_percent():
     assert "[0.00, 100.00]" in "".join(cells.to_numpy().ravel())
     assert table["high"].max() > 1  # the numbers stay whole
     assert "± or brackets are 95 % intervals" in text_of(TABLE_5.picture(table))
-
-
-def test_full_cells_have_an_interval():
-    cells = TABLE_5.printed(TABLE_5.table(CLIENTS))
-    assert list(cells["k"]) == ["10", "25", "50", "100", "1"]
-    assert cells.shape == (5, 13)
-    half = 100 * stats.t.ppf(0.975, 2) * 0.001 / math.sqrt(3)
-    said = cells["Fashion-MNIST\n$\\varepsilon$ = 2.7\nSN+Lin"][0]
-    assert said == f"86.01 ± {half:.2f}\n86.01, +0.00\n3 seeds"
-
-
-def test_markdown_and_latex_of_cells_with_lines():
-    cells = TABLE_2.printed(TABLE_2.table(THIN))
-    lines = tables.markdown(cells).splitlines()
-    assert len(lines) == 8
-    assert {line.count("|") for line in lines} == {14}
-    assert "97.42<br>97.52, -0.10<br>1 seed" in lines[2]
-    text = tables.latex(cells)
-    body = [line for line in text.splitlines() if " & " in line]
-    assert len(body) == 7
-    assert all(line.count(" & ") == 12 and line.endswith(r" \\") for line in body)
-    assert r"\shortstack[r]{97.42 \\ 97.52, -0.10 \\ 1 seed}" in body[1]
-    assert r"\shortstack[r]{$\varepsilon$ = 2.93 \\ SN+Lin}" in body[0]
-    assert text.count("{") == text.count("}")
-    assert all(sign.isascii() or sign == "±" for sign in text)
 
 
 # Pictures.
@@ -219,40 +170,3 @@ def test_a_picture_of_a_table_is_coloured_by_agreement():
     assert legend == list(looks)
     text = text_of(picture)
     assert "CNN+RL on MNIST at epsilon 2.93, E = 1, k = 10 is 93.86 in Table 2 and 93.06 in Table 5" in text
-
-
-def test_a_part_of_the_data_is_said():
-    table = TABLE_5.table(CLIENTS.assign(data_share=0.05))
-    assert "Only 5 % of the data of each client are used" in text_of(TABLE_5.picture(table))
-
-
-def test_without_private_runs_no_privacy_is_claimed():
-    text = text_of(TABLE_2.picture(TABLE_2.table(SPLITS[np.isinf(SPLITS["target_epsilon"])])))
-    assert "There are no private runs" in text
-    assert "Poisson" not in text
-
-
-@pytest.mark.slow
-def test_files_are_the_same_every_time(tmp_path):
-    table = TABLE_2.table(THIN)
-    files = [save_picture(TABLE_2.picture(table), table, tmp_path / place, "t", pdf=True) for place in ("a", "b")]
-    for one, other in zip(*files, strict=True):
-        assert one.read_bytes() == other.read_bytes()
-    again = pd.read_csv(files[0][1])
-    pd.testing.assert_frame_equal(again, table, rtol=1e-5, check_dtype=False)
-
-
-@pytest.mark.parametrize("make", [splits_runs, clients_runs, epsilon_runs])
-def test_made_up_runs_are_shaped_like_results(make):
-    runs = make(repetitions=1)
-    assert not runs.duplicated(["point", "trial", "seed", "rounds"]).any()
-
-
-def test_one_client_has_a_second_row_with_the_settings_of_the_single_node_program():
-    alone = CLIENTS[CLIENTS["num_clients"] == 1]
-    single = alone.assign(sweep="pfl_one_client", clip_norm=0.1, test_accuracy=alone["test_accuracy"] + 0.05)
-    table = TABLE_5.table(pd.concat([CLIENTS, single], ignore_index=True))
-    cells = TABLE_5.printed(table)
-    assert list(cells["k"]) == ["10", "25", "50", "100", "1", "1,\nsingle-node program"]
-    both = table[table["num_clients"] == 1].dropna(subset="test_accuracy").groupby("program")["test_accuracy"].mean()
-    assert both["single-node program"] == pytest.approx(both[""] + 0.05)

@@ -13,7 +13,7 @@ from figures.ppsgd.claims import CLAIMS
 from figures.shared.verdicts import NO, OPEN, YES, verdict
 
 INF = math.inf
-SYNTHETIC, DIGITS = synthetic_runs(), digit_runs()
+DIGITS = digit_runs()
 SILENT, PRIVATE, GAIN = (
     claim_of(CLAIMS, words)
     for words in (

@@ -14,9 +14,7 @@ from slow_cases import cases
 from bench.analysis.saving import save_picture
 from bench.errors import InputError
 from figures import FIGURES
-from figures.command_line import one_tuning
-from figures.ppsgd import common, digits
-from figures.ppsgd import fig1a as synthetic
+from figures.ppsgd import common
 from figures.ppsgd.fig1a import FIGURE as fig1a
 from figures.ppsgd.fig2_digits import FIGURE as fig2_digits
 from figures.ppsgd.rounds import FIGURE_1C as fig1c
@@ -140,20 +138,6 @@ def test_fig2_reads_the_last_round_only():
     pd.testing.assert_frame_equal(fig2_digits.table(runs), fig2_digits.table(digit_runs()))
 
 
-@pytest.mark.parametrize("name", SHOWN)
-def test_one_way_of_tuning(name, no_layout):
-    figure = FIGURES[name]
-    table = figure.table(few_runs(name))
-    halves = [one_tuning(table, figure, tune) for tune in ("paper", "validation")]
-    assert [list(half["tuned_on"].unique()) for half in halves] == [[label] for label in figure.tunings]
-    assert sum(map(len, halves)) == len(table)
-    for half, other in (halves, halves[::-1]):
-        text = words(figure.picture(half))
-        titles = synthetic.TUNING_TITLES if name == "ppsgd_fig1a" else digits.TUNING_TITLES
-        assert titles[half["tuned_on"].iloc[0]] in text
-        assert titles[other["tuned_on"].iloc[0]] not in text
-
-
 # The pictures.
 
 
@@ -205,57 +189,6 @@ def test_data_that_stand_in_for_the_papers_are_named(task, said, no_layout):
     assert said in words(fig1c.picture(table))
 
 
-def without(name: str, what: str) -> pd.DataFrame:
-    runs = few_runs(name)
-    return {
-        "local": runs[runs["personalization"] > 0],
-        "all but local": runs[runs["personalization"] == 0],
-        "global": runs[runs["personalization"] < INF],
-        "a panel": runs[(runs["noise_multiplier"] != 1.0)],
-        "noise": runs[runs["noise_multiplier"] == 0],
-        "the noise-free": runs[(runs["noise_multiplier"] > 0) | (runs["personalization"] == 0)],
-        "repetitions": runs[runs["seed"] == 0],
-        "a repetition of some": runs[(runs["seed"] < 2) | (runs["personalization"] == 1)],
-        "all that is finite": runs.assign(**{c: np.nan for c in runs if c.endswith(("_risk", "_accuracy", "_loss"))}),
-    }[what]
-
-
-ABSENT = [
-    "local",
-    "all but local",
-    "global",
-    "a panel",
-    "noise",
-    "the noise-free",
-    "repetitions",
-    "a repetition of some",
-    "all that is finite",
-]
-
-
-@pytest.mark.parametrize(
-    ("name", "what"),
-    [("ppsgd_fig1a", "all that is finite"), ("ppsgd_fig1a", "all but local")]
-    + [(name, what) for name in ("ppsgd_fig1c", "ppsgd_fig2_digits") for what in ABSENT[::2]]
-    + [pytest.param("ppsgd_fig1a", "a panel", marks=pytest.mark.slow)]
-    + [
-        pytest.param(name, what, marks=pytest.mark.slow)
-        for name in ("ppsgd_fig1c", "ppsgd_fig2_digits")
-        for what in ABSENT[1::2]
-    ],
-)
-def test_what_is_absent_is_not_drawn(name, what, request):
-    if what not in ("all but local", "all that is finite"):  # whose axes are empty
-        request.getfixturevalue("no_layout")
-    picture = FIGURES[name].picture(FIGURES[name].table(without(name, what)))
-    picture.canvas.draw()
-    text = words(picture)
-    if what == "repetitions":
-        assert "1 repetition, no intervals" in text
-    if what == "a repetition of some":
-        assert "2 to 3 repetitions (more of some numbers than of others)" in text
-
-
 def test_a_panel_without_runs_says_so(no_layout):
     for name in ("ppsgd_fig1a", "ppsgd_fig1c"):
         figure, runs = FIGURES[name], few_runs(name)
@@ -265,15 +198,6 @@ def test_a_panel_without_runs_says_so(no_layout):
     diverged = digit_runs().assign(test_accuracy=np.nan)
     assert words(fig1c.picture(fig1c.table(diverged))).count("all runs diverged") == 3
     assert words(fig2_digits.picture(fig2_digits.table(diverged))).count("all runs diverged") == 2
-
-
-@pytest.mark.parametrize("name", ["ppsgd_fig1a", "ppsgd_fig1c"])
-def test_no_run_of_what_is_shown_is_said(name):
-    runs = few_runs(name)
-    with pytest.raises(InputError, match="no run of the curves and noise levels shown"):
-        FIGURES[name].table(
-            runs[(runs["noise_multiplier"] > 0) & (runs["personalization"] > 0)].assign(noise_multiplier=7.0)
-        )
 
 
 @pytest.mark.parametrize("name", cases(SHOWN, slow=SHOWN[:2]))  # of several panels

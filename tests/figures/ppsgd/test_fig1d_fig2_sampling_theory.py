@@ -14,7 +14,7 @@ from bench.analysis.saving import save_picture
 from bench.errors import InputError
 from figures import FIGURES
 from figures.claims import runs_for
-from figures.ppsgd import common, fig1d, fig2, fig2_digits, rounds, sampling, theory
+from figures.ppsgd import common, sampling
 from figures.ppsgd.claims import CLAIMS
 from figures.shared.verdicts import NO, OPEN, YES
 
@@ -126,67 +126,6 @@ def test_pictures_say_what_they_are_and_show_the_table(name, tmp_path):
     pd.testing.assert_frame_equal(pd.read_csv(files[1]), table, rtol=1e-5, check_dtype=False)
 
 
-def test_data_that_stand_in_are_named():
-    assert "312 Debian maintainers" in words(shown("ppsgd_fig1b")[1])
-    text = words(shown("ppsgd_fig2")[1])
-    assert "312 Debian maintainers" in text
-    assert "836 writers" in text
-
-
-@pytest.mark.parametrize("name", ["ppsgd_fig1b", "ppsgd_fig1d", "ppsgd_fig2"])
-def test_footers_have_at_most_three_lines(name):
-    (footer,) = [text for text in shown(name)[1].texts if "Scale: laptop" in text.get_text()]
-    assert footer.get_text().count("\n") < 3
-
-
-def test_the_network_is_shown_with_all_steps_and_the_published_ones_stay_in_the_numbers(no_layout):
-    runs = cnn_runs()
-    best = changed_steps(runs)
-    table = fig2.table(pd.concat([runs, best], ignore_index=True))
-    last = table[(table["sweep"] == "ppsgd_cnn") & (table["personalization"] == INF) & (table["noise_multiplier"] > 0)]
-    grid, wider = (last[last["steps"] == steps]["test_accuracy"].max() for steps in (fig1d.GRID, fig1d.WIDER))
-    assert wider == pytest.approx(grid + 0.1)
-    shown = [line.get_ydata() for ax in fig2.FIGURE.picture(table).axes for line in ax.lines]
-    assert any(np.isclose(wider, np.asarray(values, float)).any() for values in shown)
-
-
-def changed_steps(runs):
-    """Runs with a further step size that is better by ten points."""
-    more = {"algorithm": common.FURTHER, "test_accuracy": runs["test_accuracy"] + 0.1}
-    more |= {name: runs[name] / 10 for name in ("step_size", "legend_step_size") if name in runs}
-    return runs.assign(**more)
-
-
-def test_the_networks_legend_has_both_readings():
-    table, picture = shown("ppsgd_fig1d")
-    text = words(picture)
-    assert r"$\alpha Q = 1$ ($a = 10$)" in text
-    assert r"$\alpha Q = 0.01$ ($a = 0.1$)" in text
-    assert set(table["personalization"]) == {0.0, 0.1, 1.0, 10.0, INF}
-    assert set(table["step_size"]) <= {0.1, 0.5}
-
-
-def test_each_column_of_figure_2_is_the_figure_of_its_own_runs_and_may_be_missing():
-    whole, _ = shown("ppsgd_fig2")
-    alone = fig2_digits.table(digit_runs())
-    of_digits = whole[whole["sweep"] == "ppsgd_digits"].reset_index(drop=True)
-    columns = ["personalization", "test_accuracy", "low", "high", "epsilon", "tuned_on", "curve"]
-    pd.testing.assert_frame_equal(of_digits[columns], alone[columns])
-    partial = fig2.FIGURE.picture(fig2.table(digit_runs().assign(num_epochs=20)))
-    assert words(partial).count("no runs") == 3
-    partial.canvas.draw()
-
-
-def test_theory_chooses_the_best_alpha_and_counts_what_was_clipped(no_layout):
-    table = theory.table(theory_runs(lambda a, n: 0.1 + (a if n > 50 else -min(a, 9) / 100)))
-    best = theory.best(table).set_index(["target_epsilon", "samples"])
-    assert (
-        best["measured"].loc[3.0].to_dict() == {10: INF, 100: 0.0, 1000: 0.0} or best["measured"].loc[(3.0, 100)] == 0
-    )
-    assert "no gradient was clipped" in words(theory.FIGURE.picture(table))
-    assert "up to 0.25 of the gradients" in words(theory.FIGURE.picture(theory.table(theory_runs(clipped=0.25))))
-
-
 def test_sampling_tunes_each_risk_by_itself_and_takes_the_epsilon_of_the_sampling():
     table = sampling.table(sampling_runs())
     shared = table[(table["curve"] == "shared") & (table["noise_multiplier"] == 1)].set_index(["risk", "algorithm"])
@@ -220,25 +159,6 @@ def test_the_largest_gain_is_the_lead_over_the_better_of_local_and_global():
     found = judge(gain, tag_runs(accuracy))
     assert found.seen == YES
     assert "sigma = " in found.margin.comparison
-
-
-def test_a_curve_of_one_step_size_is_seen_to_fall_where_the_envelope_does_not(no_layout):
-    figure, runs = FIGURES["ppsgd_fig1b"], RUNS["ppsgd_fig1b"]
-    first = (runs["step_size"] == 0.1) & (runs["noise_multiplier"] == 2) & (runs["rounds"] == 1000)
-    runs = runs.assign(test_accuracy=runs["test_accuracy"].mask(first & (runs["personalization"] == INF), 0.02))
-    table = figure.table(runs)
-    curve = table[(table["noise_multiplier"] == 2) & (table["personalization"] == INF) & (table["tuned_on"] == "test")]
-    once, every = (curve[curve["step_chosen"] == chosen] for chosen in (rounds.ONCE, rounds.EVERY_POINT))
-    assert set(once["step_size"]) == {0.1}
-    assert once["test_accuracy"].iloc[-1] == pytest.approx(0.02)
-    assert every["test_accuracy"].is_monotonic_increasing
-    picture = figure.picture(table)
-    faint = [line for line in picture.axes[2].lines if line.get_alpha() == rounds.FAINT["alpha"]]
-    assert len(faint) == 6
-    assert any(list(line.get_ydata()) == list(once["test_accuracy"]) for line in faint)
-    assert "the best at the end without noise" in words(picture)
-    noisy = figure.own(runs[runs["noise_multiplier"] > 0])  # no step to choose
-    assert "faint" not in words(noisy.picture(noisy.table(runs[runs["noise_multiplier"] > 0])))
 
 
 def test_the_published_alpha_is_the_best_with_the_published_steps():
@@ -348,20 +268,6 @@ def test_more_rounds_of_fewer_users():
 (ALONE_ON_DIGITS,) = (
     claim for claim in CLAIMS if "Digits: at an epsilon of 10 or less" in claim.text and "tenth" not in claim.text
 )
-
-
-def test_users_who_learn_alone_for_longer_are_a_level_line_of_figure_2(no_layout):
-    runs = digit_runs()
-    plain, beside = (fig2_digits.table(rows) for rows in (runs, with_learning_alone(runs, 0.77)))
-    pd.testing.assert_frame_equal(plain, beside[beside["curve"] != "alone"][plain.columns], check_dtype=False)
-    alone = beside[beside["curve"] == "alone"]
-    assert alone["test_accuracy"].tolist() == pytest.approx([0.77, 0.77])
-    assert alone["num_rounds"].tolist() == [200, 200]
-    drawn = fig2_digits.FIGURE.picture(beside)
-    heights = [line.get_ydata()[0] for ax in drawn.axes for line in ax.lines if line.get_linestyle() == "--"]
-    assert heights == pytest.approx([0.77] * 4)  # a strip and a panel for each way of tuning
-    assert "200 steps of every user" in " ".join(" ".join(text.get_text().split()) for text in drawn.texts)
-    assert "steps of every user" not in " ".join(text.get_text() for text in fig2_digits.FIGURE.picture(plain).texts)
 
 
 def test_learning_alone_is_beaten_only_where_an_interval_at_a_small_epsilon_is_above_it():

@@ -7,14 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up_runs import NOT_RUN, judge
-from reading import words
 
 from bench.algorithms.parts.participation import participation
 from bench.data.tasks.bounded import bounded, examples_of_users
 from bench.papers import SWEEPS
 from bench.sweeps.spec import arguments
 from figures.ppsgd.claims import CLAIMS
-from figures.ppsgd.sampled_theory import FIGURE
 from figures.shared.verdicts import NO, OPEN, YES
 
 INF = math.inf
@@ -153,19 +151,3 @@ def test_sums_pay_more_where_a_budget_raises_their_risk_by_more():
         weighted_risk=sums["weighted_risk"] + (sums["seed"] == 1) * np.isfinite(sums["target_epsilon"])
     )
     assert judge(SUMS, scattered).seen == OPEN
-
-
-def test_the_picture_shows_risk_and_bound_of_both():
-    numbers = FIGURE.table(runs())
-    assert set(numbers["theorem"]) == {"Theorem 5.2", "Theorem B.4"}
-    picture = FIGURE.picture(numbers)
-    text = words(picture)
-    for said in ("Theorems 5.2 and B.4", "no gradient was clipped", "RDP for Poisson sampling", r"$\alpha D = 1$"):
-        assert said in text
-    assert len(picture.axes) == 4
-    for ax, name in zip(picture.axes, ("Algorithm 2", "Algorithm 2", "Algorithm 3", "Algorithm 3"), strict=True):
-        assert ax.get_title().startswith(name)
-        shown = numbers[numbers["algorithm"] == name][["risk", "bound"]].to_numpy().ravel()
-        drawn = np.concatenate([np.asarray(line.get_ydata(), float) for line in ax.lines])
-        assert len(drawn) == 2 * 2 * 3
-        assert np.isin(drawn, shown).all()

@@ -2,12 +2,10 @@
 
 import math
 
-import numpy as np
 import pandas as pd
 import pytest
 from made_up_runs import NOT_RUN, claim_of, digit_runs, judge, with_learning_alone
 
-from bench.errors import InputError
 from figures.ppsgd import common, digits, fig2_digits, users
 from figures.ppsgd.claims import CLAIMS
 from figures.shared.verdicts import NO, YES
@@ -39,11 +37,6 @@ def test_each_panel_shows_its_own_accuracy_and_learning_alone():
         assert ax.get_xlabel()
     heights = {ax.get_title().split("\n")[1]: ax.lines[1].get_ydata()[3] for ax in panels}
     assert heights["users with few examples"] == pytest.approx(heights["mean over users"] - 0.1)
-
-
-def test_runs_without_accuracies_by_user_are_refused_by_name():
-    with pytest.raises(InputError, match="no run has accuracies by user"):
-        users.table(digit_runs())
 
 
 def test_claims_by_user_look_at_users_alone():
@@ -83,11 +76,4 @@ def test_the_step_is_chosen_by_what_weighs_users_by_size_where_that_was_measured
         "Held-out accuracy weighs users by their training examples."
         if by_size
         else "Held-out accuracy weighs all held-out examples alike."
-    )
-
-
-def test_the_note_names_the_sweeps_where_they_differ():
-    table = pd.DataFrame({"sweep": ["b", "a", "b"], "held_out": [digits.ALIKE, digits.BY_SIZE, np.nan]})
-    assert digits.held_out_note(table) == (
-        "Held-out accuracy weighs all held-out examples alike in b and weighs users by their training examples in a."
     )

@@ -5,11 +5,9 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_silos import heterogeneous_runs, odd_even_runs, risk, rounds_runs
 from scipy import stats
 
-from figures import PAPERS
-from figures.claims import COLUMNS, join, judged, margin_said, rests_on
+from figures.claims import rests_on
 from figures.shared.margins import LEVEL, ONE, NotTestable, computed, estimated, every, paired, some, under_each
 from figures.shared.verdicts import NO, OPEN, YES, verdict
 
@@ -147,14 +145,6 @@ def test_what_says_nothing_of_chance_leaves_it_open_only_where_it_matters():
     assert not some([missed, unknown]).decided
 
 
-def test_what_decides_counts_the_correction():
-    """One of three that are met: the fewest repetitions at a third of the level; of those decided none more."""
-    one = estimated(1.0, 1 / math.sqrt(3), 2, 3, "points", "made up")
-    fewest = next(n for n in range(2, 99) if stats.t.isf(LEVEL / 3, n - 1) / math.sqrt(n) < 1)
-    assert some([one] * 3).needed == fewest > one.needed
-    assert every([computed(3.0, "points"), one]).needed == every([one] * 3).needed == one.needed
-
-
 def test_a_standard_error_that_no_repetition_reduces_sets_a_limit():
     found = estimated(1.0, 1.0, 4, 4, "points", "made up", fixed=0.6)
     assert found.deviation == pytest.approx(2 * 0.8)
@@ -173,13 +163,6 @@ def test_edges_go_with_what_rests_on_them():
     assert rests_on(clear(1)) == ""
 
 
-def test_the_deciding_one_is_named_by_all_that_it_is_part_of():
-    both = every([clear(3).named("SN+Lin", ""), clear(-2).named("CNN+RL")]).named("MNIST")
-    assert both.comparison == "MNIST, CNN+RL"
-    assert [part.comparison for part in both.parts] == ["MNIST, SN+Lin", "MNIST, CNN+RL"]
-    assert some([clear(3).named("first"), clear(-2).named("second")]).comparison == "first"
-
-
 def test_under_several_guesses_it_is_decided_where_all_agree():
     assert verdict(under_each([clear(1), clear(3)])).seen == YES
     assert verdict(under_each([clear(-1), clear(-3)])).seen == NO
@@ -191,32 +174,3 @@ def test_under_several_guesses_it_is_decided_where_all_agree():
 
 
 # ---- The joint table ----
-
-
-def test_claims_with_runs_say_where_their_data_are_from_and_their_numbers():
-    runs = {"isrl_odd_even": odd_even_runs(), "isrl_rounds": rounds_runs()}
-    runs["isrl_heterogeneity"] = heterogeneous_runs(lambda name, spread, *rest: risk(name, 512, *rest))
-    table, comparisons = judged("isrl", runs)
-    assert (table[["estimate", "unit", "comparison", "source", "scale"]] != "").all(axis=None)
-    assert (table["runs"].astype(int) > 1).all()
-    for row in table.itertuples():
-        own = comparisons[comparisons["row"] == str(row.Index)]
-        assert str(len(own)) == row.comparisons
-        assert row.comparison in set(own["comparison"])
-        assert f"{float(row.estimate):+.3g}" in margin_said(row)
-
-
-def test_the_joint_table_has_every_claim_and_says_why_what_is_open(tmp_path, capsys):
-    tables = {paper: judged(paper, {})[0] for paper in PAPERS}
-    table = join(tables, tmp_path)
-    assert list(table) == COLUMNS
-    assert list(table["claim"]) == [claim.text for paper in PAPERS.values() for claim in paper.claims]
-    assert set(table["seen"]) == {OPEN}
-    assert (table[["paper", "claim", "why"]] != "").all(axis=None)
-    lines = capsys.readouterr().out.splitlines()
-    assert not any("earlier" in line for line in lines)
-    for paper, own in tables.items():
-        number = own.loc[own["statement"] != "", "statement"].nunique()
-        assert f"{paper}: {number} statements: {number} open" in lines
-    written = pd.read_csv(tmp_path / "claims.csv", keep_default_na=False, dtype=str)
-    pd.testing.assert_frame_equal(written, table, check_dtype=False)

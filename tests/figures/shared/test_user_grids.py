@@ -48,15 +48,6 @@ def test_it_shows_the_own_values_beside_the_folder(folder):
     assert left_out == []
 
 
-def test_the_picture_states_that_these_are_not_the_published_values(folder):
-    _, requests = user_grids.read([folder], None)
-    figure = draw(pd.DataFrame({"step_size": [0.5], "rounds": [1]}))
-    user_grids.say_own(figure, requests)
-    assert [text.get_text() for text in figure.texts] == [
-        "Own values, not the published grid: tiny with step_size = 0.5, 0.6."
-    ]
-
-
 def test_a_value_that_the_figure_drops_is_named(folder):
     some = STEPS._replace(table=lambda runs: best(runs[runs["step_size"] < 0.55]))
     assert user_grids.write("steps", some, [folder], None, None)[1] == ["steps does not show step_size = 0.6"]
@@ -78,11 +69,6 @@ def test_a_condition_that_does_not_fit_is_one_line(folder, where, words):
         user_grids.write("steps", STEPS, [folder], where, None)
 
 
-def test_runs_of_another_sweep_are_refused(folder):
-    with pytest.raises(InputError, match="steps shows ppsgd_synthetic, not tiny"):
-        user_grids.write("steps", STEPS._replace(sweeps=("ppsgd_synthetic",)), [folder], None, None)
-
-
 def test_a_width_gives_a_pdf_of_that_width_alone(folder):
     path, _ = user_grids.write("steps", STEPS, [folder], None, None, 2.5)
     assert [each.name for each in path.parent.iterdir()] == ["steps_2.5in.pdf"]
@@ -90,19 +76,8 @@ def test_a_width_gives_a_pdf_of_that_width_alone(folder):
         user_grids.write("steps", STEPS, [folder], None, None, 1.0)
 
 
-def test_a_path_relative_to_the_current_folder_gives_one(folder, monkeypatch):
-    monkeypatch.chdir(folder.parent)
-    assert not user_grids.write("steps", STEPS, [Path("mine")], None, None)[0].is_absolute()
-
-
 def test_a_folder_without_results_is_told_from_one_that_is_not_there(tmp_path):
     with pytest.raises(InputError, match="--runs nope is not a folder"):
         user_grids.read([Path("nope")], None)
     with pytest.raises(InputError, match="has no results"):
         user_grids.read([tmp_path], None)
-
-
-def test_a_folder_that_cannot_be_written_is_one_line(folder, tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"cannot write .*file.*choose another --out"):
-        user_grids.write("steps", STEPS, [folder], None, tmp_path / "file" / "pictures")

@@ -8,7 +8,6 @@ from made_up_board import FEW, add_task
 from bench.errors import InputError
 from figures.pages.board import attacks
 from figures.pages.board.collect import collect
-from figures.pages.board.page import reading
 from figures.pages.board.write import write
 
 
@@ -44,20 +43,6 @@ def test_rows_that_were_attacked_have_the_numbers_and_others_are_empty(folder):
     csv = pd.read_csv(folder.parent / "board.csv")
     assert csv["attack_tpr_at_0.01"].notna().sum() == 1
     assert "A small rate is no proof of privacy" in (folder.parent / "board.md").read_text()
-
-
-def test_without_attacks_nothing_speaks_of_them(folder):
-    path, board = write(folder.parent.parent, None)
-    assert not any(name.startswith("attack") for name in board.rows())
-    assert "membership attack" not in path.read_text()
-
-
-def test_without_canaries_their_estimate_is_not_explained(folder):
-    none = {f"estimated_epsilon_{seen}{end}": None for seen in ("final", "rounds") for end in ("", "_low", "_high")}
-    table(**none).to_csv(folder / "attacks.csv", index=False)
-    terms = reading(collect(folder.parent.parent), folder.parent.parent)
-    assert "Attacks" in terms
-    assert "ε estimated" not in terms
 
 
 @pytest.mark.parametrize(

@@ -90,16 +90,3 @@ def test_an_out_that_cannot_be_written_leaves_nothing(command, tmp_path):
         assert said in err[0]
     assert written(tmp_path / "board") == []
     assert written(tmp_path / "folder") == []
-
-
-@pytest.mark.slow
-def test_all_files_change_or_none(tmp_path, monkeypatch):
-    results = made_up_board(tmp_path)
-    out = write(results, None)[0]
-    before = {name: out.with_name(name).read_bytes() for name in FILES}
-    monkeypatch.setattr("figures.pages.board.write.latex", lambda *_: "\ud800")  # no file can hold that
-    (results / "board" / "shakespeare" / "protocol.json").unlink()
-    with pytest.raises(UnicodeEncodeError):
-        write(results, None)
-    assert {name: out.with_name(name).read_bytes() for name in FILES} == before
-    assert written(out.parent) == FILES

@@ -2,7 +2,6 @@
 
 import re
 from html import unescape
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -65,27 +64,12 @@ def test_methods_that_learn_alone_come_first_and_a_cell_without_a_run_is_empty(t
     assert new[3:] == [("none", "")]
 
 
-def test_every_epsilon_has_its_part_and_one_of_them_is_selected(text):
-    assert re.findall(r'data-of-all="([^"]*)"', text) == ["1", "4", "inf"]
-    (options,) = re.findall(r'<select id="epsilon-of-all">(.*?)</select>', text)
-    assert re.findall(r'<option value="1" selected>ε = 1</option>', options)
-    assert options.count("selected") == 1
-
-
 def test_what_diverged_is_said_and_has_the_colour_of_the_worst(tmp_path):
     both = [0.4, 0.4]
     shared = {1.0: [0.4, np.nan], 4.0: both, np.inf: both}
     add_task(tmp_path, "digits", {"Local learning": {0.0: [0.5, 0.5]}, "DP-FedAvg": shared})
     _, rows = part(write(tmp_path, None)[0].read_text(), 1)
     assert rows[1][1] == (f"worse-{STEPS}", "diverged")
-
-
-def test_a_board_without_a_method_that_learns_alone_has_no_colours(tmp_path):
-    add_task(
-        tmp_path, "digits", {name: {key: [0.4, 0.4] for key in (1.0, 4.0, np.inf)} for name in ("DP-FedAvg", "Ditto")}
-    )
-    _, rows = part(write(tmp_path, None)[0].read_text(), 4)
-    assert [row[1] for row in rows] == [(None, "0.4000\n[0.4000, 0.4000]")] * 2
 
 
 # ---- The gain over learning alone ----
@@ -118,16 +102,6 @@ def test_on_the_committed_board_it_is_the_gain_over_the_best_baseline_where_that
         np.testing.assert_allclose(both[f"over_alone{end}"], both[f"gain{end}"], rtol=2e-5)
 
 
-def test_of_several_that_release_nothing_the_best_is_the_reference(tmp_path):
-    scores = {
-        "Local learning": {0.0: [0.8, 0.8]},
-        "FedProx": {0.0: [0.3, 0.3]},
-        "DP-FedAvg": {1.0: [0.5, 0.5], 4.0: [0.6, 0.6], np.inf: [0.6, 0.6]},
-    }
-    add_task(tmp_path, "digits", scores)
-    assert set(collect(tmp_path).tasks[0].alone["alone"]) == {"Local learning"}
-
-
 # ---- Its colours ----
 
 
@@ -135,57 +109,3 @@ def test_of_several_that_release_nothing_the_best_is_the_reference(tmp_path):
 def test_steps_are_the_same_for_larger_and_smaller_errors(times, step):
     assert alone.step(times) == step
     assert alone.step(1 / times) == -step
-
-
-def colors():
-    """The colours of the page by scheme, light and dark: name -> red, green and blue in [0, 1]."""
-    text = "".join((files("figures.pages") / "templates" / name).read_text() for name in ("page.css", "board.css"))
-    dark_parts = re.findall(r"prefers-color-scheme: dark\) \{\s*:root \{(.*?)\}", text, re.DOTALL)
-    light = re.sub(r"@media \(prefers-color-scheme: dark\).*?\}\s*\}", "", text, flags=re.DOTALL)
-
-    def named(part):
-        found = re.findall(r"--([\w-]+): #([0-9a-f]{6});", part)
-        return {name: np.array([int(code[at : at + 2], 16) / 255 for at in (0, 2, 4)]) for name, code in found}
-
-    return {"light": named(light), "dark": named(light) | named("".join(dark_parts))}
-
-
-def linear(color):
-    return np.where(color <= 0.04045, color / 12.92, ((color + 0.055) / 1.055) ** 2.4)
-
-
-def luminance(color):
-    return linear(color) @ [0.2126, 0.7152, 0.0722]
-
-
-def contrast(one, other):
-    """Of the Web Content Accessibility Guidelines 2.2."""
-    high, low = sorted((luminance(one), luminance(other)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
-
-
-SEEN_BY = {  # Machado, Oliveira and Fernandes 2009, table 1, severity 1: on linear red, green and blue
-    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
-}
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_numbers_are_readable_on_every_colour(scheme):
-    named = colors()[scheme]
-    for look in (f"{side}-{step}" for side in ("better", "worse") for step in range(1, STEPS + 1)):
-        assert contrast(named["text"], named[look]) >= 4.5, look
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_colours_grow_with_the_step_and_tell_better_from_worse_for_colour_blind_readers(scheme):
-    named = colors()[scheme]
-    away = 1 if scheme == "dark" else -1  # from the background
-    for side in ("better", "worse"):
-        steps = [luminance(named["back"]), *(luminance(named[f"{side}-{step}"]) for step in range(1, STEPS + 1))]
-        assert (away * np.diff(steps) > 0).all(), side
-    for matrix in SEEN_BY.values():
-        for step in range(1, STEPS + 1):
-            better, worse = (np.array(matrix) @ linear(named[f"{side}-{step}"]) for side in ("better", "worse"))
-            blue, orange = (seen[2] - seen[:2].mean() for seen in (better, worse))
-            assert blue > 0 > orange

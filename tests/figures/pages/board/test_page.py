@@ -9,11 +9,8 @@ from urllib.parse import unquote
 import pandas as pd
 import pytest
 from html_page import Page
-from made_up_board import COSTS, FEW, HARMLESS, add_task
+from made_up_board import COSTS, HARMLESS
 from markupsafe import escape
-
-from figures.pages.board.tables import outcome
-from figures.pages.board.write import write
 
 UNITS = ["unit-point-replace-one", "unit-user-add-or-remove-one"]
 
@@ -62,15 +59,6 @@ def test_a_table_is_sorted_by_mean_rank_and_has_score_interval_rank_and_gain(tex
     assert third[2].endswith("rank 3*\ngain -0.1000 [-0.1200, -0.0800]*")
 
 
-def test_every_private_epsilon_shows_mean_ranks(text):
-    rows = lines(part(text, ""))
-    assert rows == [
-        ["Ditto", "1.50 [1.50, 1.50]", "1.50", "1.50"],
-        ["Local learning", "2.00 [2.00, 2.00]", "2.00", "2.00"],
-        ["DP-FedAvg", "2.50 [2.50, 2.50]", "2.50", "2.50"],
-    ]
-
-
 def test_every_score_leads_to_its_settings_and_commands(page, text):
     ids = [a["id"] for _, a, _ in page.elements if "id" in a]
     assert len(set(ids)) == len(ids)
@@ -103,13 +91,6 @@ def test_cost_and_epsilon_with_tuning_are_shown_where_they_are_known(text):
         assert f'<button type="button">{words}</button>' in text
 
 
-def test_without_costs_there_are_no_columns_of_them(tmp_path):
-    add_task(tmp_path, "digits", FEW)
-    text = write(tmp_path, None)[0].read_text()
-    assert "numbers sent up" not in text
-    assert "with tuning counted" not in text
-
-
 def test_the_protocol_is_stated(text):
     plain = unescape(re.sub(r"<[^>]*>", "", text))
     for words in (
@@ -120,36 +101,6 @@ def test_the_protocol_is_stated(text):
     article = re.search(r'<article id="task-movielens">.*?</article>', text, re.DOTALL)[0]
     for words in ("test_rmse, smaller is better", "one point, replace one", "0.0001", "1, 4", "16", "60"):
         assert f"<dd>{words}</dd>" in article
-
-
-def test_pictures_of_each_task_and_one_of_each_unit(page):
-    alts = [a["alt"] for a, _ in page.all("img")]
-    assert len(alts) == 2 + 3 * 2
-    assert all(a["src"].startswith("data:image/png;base64,") for a, _ in page.all("img"))
-
-
-def test_rows_know_what_they_are_filtered_by(page):
-    rows = [a for a, _ in page.all("tr") if "data-epsilon" in a]
-    assert len(rows) == 27
-    assert {row["data-unit"] for row in rows} == {"unit-point-replace-one", "unit-user-add-or-remove-one"}
-    assert {row["data-epsilon"] for row in rows} == {"1", "4", "inf"}
-    assert {row["data-outcome"] for row in rows} == {"better", "worse", "open", "reference"}
-
-
-@pytest.mark.parametrize(
-    ("row", "expected"),
-    [
-        ({"rank": float("nan")}, "diverged"),
-        ({"algorithm": "b"}, "reference"),
-        ({"decided": False}, "open"),
-        ({"gain": 0.1}, "better"),
-        ({"gain": -0.1}, "worse"),
-    ],
-)
-def test_how_a_row_stands(row, expected):
-    assert (
-        outcome({"rank": 1.0, "algorithm": "a", "best_baseline": "b", "decided": True, "gain": 0.1} | row) == expected
-    )
 
 
 def test_all_numbers_can_be_saved(page, path):
@@ -179,10 +130,3 @@ def test_what_comes_from_results_is_escaped(text):
     assert HARMLESS not in text
     assert escape(HARMLESS) in text
     assert text.count("<script") == 1
-
-
-def test_what_was_left_out_is_on_the_page(tmp_path):
-    add_task(tmp_path, "digits", FEW)
-    (add_task(tmp_path, "shakespeare", FEW) / "protocol.json").unlink()
-    text = write(tmp_path, None)[0].read_text()
-    assert "as it has no protocol.json" in text

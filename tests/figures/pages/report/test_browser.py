@@ -3,11 +3,8 @@
 import re
 
 import pytest
-from browser import NEEDS_BROWSER, seconds_to_content, tried_in_browser
+from browser import NEEDS_BROWSER, tried_in_browser
 from made_up_report import beside
-
-from figures.pages.report.write import write
-from figures.shared.runs import REPOSITORY
 
 pytestmark = NEEDS_BROWSER
 
@@ -92,27 +89,3 @@ def test_a_phone_has_nothing_that_sticks_out(path):
     assert found["width"][0] == 390
     assert found["width"][1] <= 390
     assert found["outside"] == []
-
-
-@pytest.mark.slow
-def test_the_page_of_the_committed_results_is_there_within_a_second(tmp_path):
-    page, _, _ = write(REPOSITORY, None, tmp_path / "index.html", REPOSITORY)
-    assert page.stat().st_size < 3e6
-    assert seconds_to_content(page) < 1.0
-
-
-@pytest.mark.slow
-def test_the_time_of_a_page_is_that_to_its_content(path):
-    slow = path.with_name("slow.html")
-    busy = "<script>const end = performance.now() + 700; while (performance.now() < end);</script></body>"
-    slow.write_text(path.read_text().replace("</body>", busy))
-    assert seconds_to_content(slow, tries=1) > 0.7 > seconds_to_content(path, tries=3)
-
-
-def test_these_tests_find_what_is_wrong(path):
-    """A picture from elsewhere, a script that fails, and an element wider than the window."""
-    wrong = '<p style="width: 2000px">wide</p><img src="https://example.invalid/x.png" alt="">'
-    found = tried(path, after=f"{wrong}<script>nonsense()</script>")
-    assert any("example.invalid" in complaint for complaint in found["complaints"])
-    assert any("nonsense" in complaint for complaint in found["complaints"])
-    assert any("2000px" in element for element in found["outside"])

@@ -1,8 +1,5 @@
 """`python -m figures report`."""
 
-import os
-import shutil
-
 import pytest
 from few import keep
 from made_up_report import beside, results
@@ -14,7 +11,7 @@ from bench.files import record
 from figures import FIGURES, PAPERS
 from figures.claims import check, findings, judged_from, recall
 from figures.pages.report.write import write
-from figures.shared.drawn import JUDGED, RECORD
+from figures.shared.drawn import JUDGED
 from figures.shared.runs import read
 
 
@@ -45,28 +42,6 @@ def test_the_command_says_where_the_page_is_and_how_large(command, tmp_path):
     assert {path.name for path in page.parent.iterdir()} == {"index.html", beside(page).name}
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("few")
-def test_a_picture_that_was_drawn_from_the_runs_that_are_there_is_taken(command, tmp_path):
-    """Also in a copy, whose files all have other times; not where a run is another, or the record does not know it."""
-    first, copy = tmp_path / "first", tmp_path / "copy"
-    results(first)
-    words = ["report", "--results", copy, "--out", tmp_path / "b" / "x.html"]
-    assert command("--results", first)[0] == 0
-    assert command("claims", "--results", first)[0] == 0
-    assert command("report", "--results", first)[2] == []
-    shutil.copytree(first, copy)
-    (part,) = (copy / "sweeps" / "ppsgd_digits").glob("part*")
-    os.utime(part, (part.stat().st_atime, part.stat().st_mtime + 1000))
-    assert command(*words)[2] == []
-    (copy / "sweeps" / "figures" / RECORD).unlink()
-    (copy / "sweeps" / "figures" / JUDGED).unlink()
-    judged, drawn = command(*words)[2]
-    assert "no verdicts were written on these runs" in judged
-    assert "was not drawn from these runs" in drawn
-    assert (tmp_path / "b" / "x.html").is_file()
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -93,39 +68,6 @@ def test_an_out_that_cannot_be_written_leaves_nothing(command, tmp_path):
     assert status == 2
     assert "it is a folder; name a file" in err[-1]
     assert not list(tmp_path.glob(".*"))
-
-
-@pytest.mark.usefixtures("few")
-def test_a_page_that_is_there_stays_whole_until_the_new_one_is(tmp_path, monkeypatch):
-    results(tmp_path)
-    out = tmp_path / "index.html"
-    out.write_text("old")
-    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        write(tmp_path, None, out, None)
-    assert out.read_text() == "old"
-    assert not list(tmp_path.glob(".*index*"))
-
-
-@pytest.mark.usefixtures("few")
-@pytest.mark.slow
-def test_a_damaged_picture_is_drawn_anew_and_a_record_that_is_a_folder_is_none(command, tmp_path):
-    folder = results(tmp_path / "results") / "sweeps" / "figures"
-    assert command("--results", tmp_path / "results")[0] == 0
-    picture = folder / "ppsgd_fig2_digits.png"
-    picture.write_bytes(picture.read_bytes()[:200])
-    status, _, err = command("report", "--results", tmp_path / "results")
-    assert status == 0
-    assert any("ppsgd_fig2_digits is drawn for the report" in line for line in err)
-    (folder / "drawn.json").unlink()
-    (folder / "drawn.json").mkdir()
-    assert command("report", "--results", tmp_path / "results")[0] == 0
-    place = tmp_path / "results" / "compare" / "mine"
-    place.mkdir(parents=True)
-    (place / "comparison.csv").write_text("method,score\nmine,0.9\n")
-    (place / "comparison.png").write_bytes(b"no picture")
-    status, _, err = command("report", "--results", tmp_path / "results")
-    assert (status, err[-1]) == (2, f"error: {place / 'comparison.png'} is damaged: make the comparison again")
 
 
 @pytest.mark.usefixtures("few")

@@ -1,12 +1,9 @@
 """Pieces of the page: formulas, cells, small pictures, facts of runs."""
 
 import re
-from io import BytesIO
 
 import pandas as pd
-from PIL import Image
 
-from bench.analysis import style
 from bench.analysis.select import span
 from figures.pages import html
 from figures.pages.report.facts import duration, facts_of
@@ -23,19 +20,6 @@ def test_cells_sort_by_their_numbers_and_escape():
     assert cells[4] == "<td>&lt;i&gt;</td>"
     numbers = "".join(map(html.cell, [0.12345, 12345.6, 7.0, -1e-7]))
     assert re.findall(r">([^<>]+)</td>", numbers) == ["0.1235", "12,346", "7", "-1e-07"]
-
-
-def test_a_small_picture_is_the_same_picture():
-    figure, ax = style.subplots(figsize=(3, 2))
-    ax.plot([0, 1], color="#c8443c", linewidth=3)
-    out = BytesIO()
-    figure.savefig(out, format="png")
-    content = html.small(out.getvalue())
-    assert len(content) <= len(out.getvalue())
-    before, after = (Image.open(BytesIO(one)).convert("RGB") for one in (out.getvalue(), content))
-    assert before.size == after.size == html.size(content)
-    apart = [abs(a - b) for a, b in zip(before.tobytes(), after.tobytes(), strict=True)]
-    assert sum(apart) / len(apart) < 1
 
 
 def test_facts_count_runs_once_and_compilations_once():
