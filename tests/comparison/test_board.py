@@ -59,17 +59,6 @@ def joined(out):
 
 
 @pytest.mark.slow
-def test_a_method_is_run_alone_and_stands_in_the_boards_table(joined, out):
-    assert set(joined["algorithm"]) == {"renamed", "Global private SGD", "Local learning"}
-    ran = {path.parent.parent.name for path in (out / "compare").rglob("part-*.parquet")}
-    assert ran == {"tiny_renamed"}
-    alone = compare(task="tiny", out=out, workers=1, name="again", **SMALL)
-    both = joined.merge(alone, on=["algorithm", "target_epsilon"], suffixes=("", "_again"))
-    assert len(both) == len(alone)
-    np.testing.assert_array_equal(both["excess_risk"], both["excess_risk_again"])
-
-
-@pytest.mark.slow
 def test_a_built_in_method_under_another_name_gains_nothing(joined):
     """The settings are the same, and so is all randomness: what differs is rounding in chunks of another size."""
     table = joined.set_index(["algorithm", "target_epsilon"])["excess_risk"]
@@ -212,20 +201,6 @@ def test_whoever_is_compared_with_a_board_is_accounted_for_as_its_methods_were(o
         boards.request_on_board(tmp_path, "ppsgd", {}, rest)
 
 
-@pytest.mark.slow
-def test_methods_are_run_beside_those_that_the_board_has(tmp_path, monkeypatch):
-    few = {"epsilons": [1.0], "seeds": 1, "num_settings": 1, "workers": 1, "out": tmp_path}
-    on_board = lambda: set(part_files.read(tmp_path / "board" / "tiny" / "test")["algorithm"])  # noqa: E731
-    board("tiny", methods=["local_learning"], **few)
-    assert on_board() == {"Local learning"}
-    board("tiny", methods=["Global private SGD"], **few)
-    assert on_board() == {"Local learning", "Global private SGD"}
-    table = pd.read_csv(tmp_path / "board" / "tiny" / "comparison.csv")
-    assert set(table["algorithm"]) == {"Local learning", "Global private SGD"}
-    with pytest.raises(InputError, match="no baseline on tiny is called 'nosuch'"):
-        board("tiny", methods=["nosuch"], **few)
-
-
 def test_the_board_keeps_the_scores_on_drawn_users_at_the_end_alone(out):
     """They are used there alone, and would be nine tenths of what is stored."""
     rows = part_files.read(out / "board" / "tiny" / "test")
@@ -257,28 +232,6 @@ def test_results_by_another_protocol_are_never_mixed_in(out):
         board("nosuch", out=out)
 
 
-@pytest.mark.slow
-def test_a_board_without_further_seeds_is_refused_and_completed(out, tmp_path, monkeypatch):
-    """The board of an earlier version: its runs are kept, and the test runs of other choices are left out."""
-    folder = shutil.copytree(out / "board" / "tiny", tmp_path / "board" / "tiny")
-    whole = {stage: part_files.read(folder / stage) for stage in ("tuning", "test")}
-    shutil.rmtree(folder / "tuning_3")
-    said = json.loads((folder / "protocol.json").read_text())
-    (folder / "protocol.json").write_text(json.dumps({name: said[name] for name in said if name != "further_seeds"}))
-    other = whole["test"][np.isinf(whole["test"]["target_epsilon"])]
-    other = other.assign(setting=other["setting"] + 1, point=other["point"] + "0")
-    crafted.rows(lambda found: pd.concat([found, other]))(folder)
-    with pytest.raises(InputError, match=r"earlier version.*have 0 further seeds and not 2: run .*board tiny` to add"):
-        compare(renamed(ALGORITHMS["ppsgd"]), task="tiny", board=tmp_path / "board", fixed=FIXED, out=tmp_path)
-    board("tiny", out=tmp_path, workers=1, **SMALL)
-    assert protocols.read_protocol(folder) == protocols.read_protocol(out / "board" / "tiny")
-    keys = [*KEYS, "seed", "rounds"]
-    for stage, rows in whole.items():
-        now = part_files.read(folder / stage).sort_values(keys, ignore_index=True)
-        pd.testing.assert_frame_equal(now[keys], rows.sort_values(keys, ignore_index=True)[keys])
-    assert not set(whole["tuning"]["date"]) - set(part_files.read(folder / "tuning")["date"])
-
-
 @pytest.mark.parametrize(
     ("column", "said"),
     [("version", "has version 99 of Global private SGD"), ("checksum", "with another checksum than that of ")],
@@ -297,14 +250,6 @@ def test_results_of_another_version_or_of_other_data_are_refused(out, monkeypatc
     assert "run `python -m bench board tiny` again" in str(error.value)
 
 
-def test_a_board_without_runs_names_the_command_that_makes_them(out, tmp_path):
-    folder = tmp_path / "board" / "tiny"
-    folder.mkdir(parents=True)
-    shutil.copy(out / "board" / "tiny" / "protocol.json", folder)
-    with pytest.raises(InputError, match="has no runs in tuning"):
-        compare(renamed(ALGORITHMS["ppsgd"]), task="tiny", board=tmp_path / "board", fixed=FIXED, out=tmp_path)
-
-
 def test_a_method_whose_runs_are_not_all_there_is_left_out_by_name(out, monkeypatch):
     read = boards.part_files.read
 
@@ -320,13 +265,6 @@ def test_a_method_whose_runs_are_not_all_there_is_left_out_by_name(out, monkeypa
     assert list(found.left_out) == ["Global private SGD"]
     assert "has missing runs" in found.left_out["Global private SGD"]
     assert set(found.evaluations["algorithm"]) == {"Local learning"}
-
-
-@pytest.mark.parametrize("text", ["", "{", "[1]", json.dumps({"task": "tiny"})])
-def test_a_damaged_protocol_is_one_line(tmp_path, text):
-    (tmp_path / protocols.PROTOCOL).write_text(text)
-    with pytest.raises(InputError, match="cannot be read"):
-        protocols.read_protocol(tmp_path)
 
 
 @pytest.mark.parametrize("task", ["synthetic", "linear_p2p"])
@@ -399,16 +337,6 @@ def test_the_installed_board_is_taken_where_the_results_have_no_such_task(instal
     assert boards.board_with(out / "board", "tiny", tmp_path) == out / "board"
     assert boards.described(installed, "tiny") == f"{installed / 'tiny'} (the copy that is installed with the suite)"
     assert boards.described(out / "board", "tiny") == f"{out / 'board' / 'tiny'}"
-
-
-@pytest.mark.slow
-def test_the_installed_board_gives_the_same_table(installed, joined, tmp_path):
-    method = renamed(ALGORITHMS["ppsgd"])
-    found = compare(method, task="tiny", board="board", out=tmp_path, fixed=FIXED, workers=1, name="mine")
-    assert found.attrs["board"].startswith(str(installed))
-    of_board = found[found["is_baseline"]].merge(joined, on=["algorithm", "target_epsilon"])
-    assert len(of_board)
-    np.testing.assert_array_equal(of_board["excess_risk_x"], of_board["excess_risk_y"])
 
 
 @pytest.mark.usefixtures("installed")

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tiny_comparison import SMALL, TASK, compared, problem, renamed
+from tiny_comparison import SMALL, TASK, problem, renamed
 from tiny_sweeps import walk
 
 from bench.algorithms import ALGORITHMS
@@ -81,24 +81,6 @@ def test_the_step_of_every_server_is_searched_as_one(task):
         assert len(of_server) == (label != "Local learning"), label
 
 
-@pytest.mark.parametrize("task", ["insteval", "cifar_users", "digits"])
-def test_the_tasks_interval_comes_before_a_methods_own(task):
-    shared = problem_named(task).shared_space
-    found = spaces(make_request(task=task))
-    for label, name in (("Ditto", OWN_STEP), ("Fine-tuning", OWN_STEP), ("FedAvgM", "server_step_size")):
-        assert found[label][1][name] == shared[name]
-        assert (
-            ALGORITHMS[{"Ditto": "ditto", "Fine-tuning": "fine_tuning"}.get(label, "dp_fedopt")].space[name]
-            != shared[name]
-        )
-    assert found["Ditto"][1]["regularization"] == ALGORITHMS["ditto"].space["regularization"]
-
-
-def test_a_method_whose_role_depends_on_a_value_that_is_missing_asks_for_it():
-    with pytest.raises(InputError, match="ppsgd needs a value of personalization: give --set personalization=VALUE"):
-        make_plan(make_request("ppsgd", task="synthetic", **{k: v for k, v in SMALL.items() if k != "task"}))
-
-
 def planned(method, **options):
     return make_plan(make_request(method, **SMALL | {"baselines": []} | options)).candidates[method.make.__name__]
 
@@ -131,15 +113,6 @@ def test_steps_with_momentum_are_as_long_as_those_without():
     assert {setting["momentum"] for setting in found.settings} == {0.0, 0.9}
     given = planned(method, tuned={"momentum": [0.9], "step_size": [2.0]})  # what a caller says is not changed
     assert given.applied(given.settings[0])["step_size"] == 2.0
-
-
-def test_a_step_with_momentum_is_that_long_in_the_end():
-    """FedAvgM under a constant message moves by eta / (1 - beta) in every round."""
-    moved, velocity = 0.0, 0.0
-    for _ in range(200):
-        velocity = 0.9 * velocity + 1.0
-        before, moved = moved, moved + 0.3 * (1 - 0.9) * velocity
-    assert moved - before == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize("task", ON_BOARD)
@@ -213,16 +186,6 @@ def test_learning_alone_is_as_long_as_held_out_data_say():
                 assert len(space[length]) >= 3  # so that a note says where the longest was the best
 
 
-@pytest.mark.slow
-def test_a_comparison_says_what_it_searched_and_where_a_methods_own_gave_way(tmp_path):
-    found = compared([stepping()], out=tmp_path, name="said", num_settings=2)
-    table = found.searched.set_index("argument")
-    steps = {"step_size": "stepping", "server_step_size": "Global private SGD", OWN_STEP: "Local learning"}
-    for role, method in steps.items():
-        assert tuple(table.loc[role, ["values", "methods"]]) == ("log:0.05:2", method)
-    assert any("stepping was tuned over log:0.05:2 for step_size, as all here" in note for note in found.notes)
-
-
 # ---- Test images that do not count alike ----
 
 
@@ -258,13 +221,6 @@ def test_the_bound_covers_test_images_that_count_more_than_others():
     assert error < significance.error_of_tests(wrong, 0, number / weight)[1] < 1.6 * error
     alike = dataclasses.replace(task, network=Network((jnp.zeros((100, 1)), jnp.arange(100) % 10), None))
     assert largest_weight(alike) == pytest.approx(1.0)
-
-
-def test_tasks_whose_test_images_count_differently_say_so():
-    for name in ("few_images_dirichlet", "images_dirichlet"):
-        assert problem_named(name).largest_weight is largest_weight
-    for name in ("few_images", "images", "fashion"):
-        assert problem_named(name).largest_weight is None
 
 
 def test_a_table_counts_as_many_test_images_as_their_weights_leave():

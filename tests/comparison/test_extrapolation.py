@@ -9,16 +9,13 @@ import pandas as pd
 import pytest
 from listed_tasks import put
 from tiny_comparison import SMALL, TASK, compared, problem
-from typer.testing import CliRunner
 
 from bench import compare
 from bench.algorithms import ALGORITHMS
 from bench.api.extrapolations import extrapolate
-from bench.cli.app import app
 from bench.comparison import extrapolation as extrapolating
 from bench.comparison.board import board_request
 from bench.comparison.extrapolation import FACTOR, Crossing, crossing, extrapolation, for_more_users, said
-from bench.comparison.report import extrapolated
 from bench.errors import InputError
 from bench.privacy.accounting import epsilon as epsilon_of
 from bench.store import part_files
@@ -92,19 +89,6 @@ def test_learning_alone_has_as_many_settings_as_on_the_board(tmp_path):
     assert planned.alone.num_settings > planned.request.num_settings
 
 
-def test_learning_alone_is_tuned_among_its_own_number_of_settings(found, tmp_path):
-    more = SMALL | {"epsilons": [1.0], "num_settings": OF_ALONE}
-    usual = compared(baselines=["Local learning"], out=tmp_path, **more).runs
-    mine = found.set_index(["method", "target_epsilon", "extrapolated"])
-    assert mine.loc[("Local learning", 1.0, False), "excess_risk"] == pytest.approx(
-        usual["excess_risk"].mean(), rel=1e-5
-    )
-    assert found.groupby("method")["settings_tried"].unique().map(list).to_dict() == {
-        METHOD: [FEW["num_settings"]],
-        "Local learning": [OF_ALONE],
-    }
-
-
 # ---- What the rows say ----
 
 
@@ -125,20 +109,6 @@ def test_at_a_delta_that_falls_the_same_noise_has_a_larger_epsilon(found):
     assert more > 1.02
 
 
-def test_gains_are_paired_with_learning_alone(found, folder):
-    runs = part_files.read(folder / "extrapolated" / "tiny_epsilon_1" / "test")
-    runs = runs[runs["rounds"] == runs["num_rounds"]].pivot_table(
-        index="trial", columns=["algorithm", "target_epsilon"], values="excess_risk"
-    )
-    alone = part_files.read(folder / "extrapolated" / "tiny_learning_alone" / "test")
-    alone = alone[alone["rounds"] == alone["num_rounds"]].set_index("trial")["excess_risk"]
-    gains = alone - runs[f"{METHOD}, users × 4", 1.0]
-    row = found[found[FACTOR] == 4].iloc[0]
-    assert row["gain"] == pytest.approx(gains.mean(), rel=1e-5)
-    assert row["gain_high"] - row["gain"] == pytest.approx(row["gain"] - row["gain_low"])
-    assert row["gain_low"] < row["gain"]
-
-
 def test_nothing_of_it_can_be_taken_for_a_row_of_the_board(found, folder):
     place = folder / "extrapolated"
     assert [path.name for path in folder.iterdir()] == ["extrapolated"]
@@ -150,39 +120,6 @@ def test_nothing_of_it_can_be_taken_for_a_row_of_the_board(found, folder):
         compare("ppsgd", task="tiny", board=place, out=folder)
     table = pd.read_csv(place / "tiny_epsilon_1" / "extrapolated.csv")
     assert table["extrapolated"].sum() == 1
-
-
-def test_the_files_and_the_command_say_it_too(found, folder, monkeypatch):
-    monkeypatch.setattr(extrapolating, "NUM_SETTINGS", OF_ALONE)  # as before, so that nothing is run again
-    words = ["extrapolate", "tiny", "--methods", "ppsgd", "--out", str(folder)]
-    done = CliRunner().invoke(app, words)
-    assert isinstance(done.exception, InputError)  # two baselines are variants of this method
-    assert METHOD in str(done.exception)
-    done = CliRunner().invoke(
-        app,
-        [
-            *words[:3],
-            METHOD,
-            *words[4:],
-            "--factors",
-            "1,4",
-            "--settings",
-            "3",
-            "--seeds",
-            "2",
-            "--rounds",
-            "5",
-            "--workers",
-            "1",
-        ],
-    )
-    assert done.exit_code == 0, done.output
-    assert "extrapolated, ×4" in done.output
-    assert "measured, ×1" in done.output
-    assert "δ is 0.0001 throughout" in done.output
-    text = (folder / "extrapolated" / "tiny_epsilon_1" / "extrapolated.md").read_text()
-    assert "Nothing was measured there" in text
-    assert "extrapolated, ×4" in text
 
 
 # ---- Where it passes learning alone ----
@@ -238,20 +175,6 @@ def test_the_crossing_is_stated_with_whether_the_interval_excludes_0():
     assert said(rows([0.1, 0.1, 0.1]))[0].startswith("A is ahead of learning alone with the 100 users that exist,")
 
 
-def test_the_measured_point_is_drawn_apart_from_the_extrapolated_ones():
-    made = rows([-0.1, 0.1, 0.15])
-    (ax,) = extrapolated.draw(made, said(made), "held-out data").axes
-    dashed = [line for line in ax.lines if line.get_linestyle() == "--"]
-    assert [list(line.get_xdata()) for line in dashed] == [[100, 1000, 10000]]
-    assert dashed[0].get_markerfacecolor() == "white"
-    solid = [line for line in ax.lines if line.get_markersize() == 7 and len(line.get_xdata())]
-    assert [(list(line.get_xdata()), line.get_markerfacecolor() == "white") for line in solid] == [([100], False)]
-    levels = [line for line in ax.lines if line.get_linestyle() == ":"]
-    assert [line.get_ydata()[0] for line in levels] == [0.8]
-    assert any(list(line.get_xdata()) == pytest.approx([100 * math.sqrt(10)] * 2) for line in ax.lines)
-    assert "extrapolated" in [text.get_text() for text in ax.figure.legends[0].get_texts()]
-
-
 # ---- What is refused ----
 
 
@@ -261,9 +184,7 @@ def test_the_measured_point_is_drawn_apart_from_the_extrapolated_ones():
         ({"task": "linear_p2p"}, "linear_p2p protects one point: more users only help a task that protects a user"),
         ({"epsilon": math.inf}, "epsilon is inf: give a finite number above 0"),
         ({"factors": (0.5,)}, "a factor is 0.5: give how many times as many users there are, from 1 on"),
-        ({"factors": (math.nan,)}, "a factor is nan"),
         ({"methods": ["Local learning"]}, "there is no method to extrapolate: name one"),
-        ({"methods": ["unknown"]}, "unknown"),
         (
             {"task": "synthetic", "methods": ["DP-FedAvg with adaptive clipping"]},
             "also adds noise that the size",

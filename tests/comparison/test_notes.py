@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from bench import Method, Scalar
 from bench.comparison.result import Comparison
 
 
@@ -38,20 +37,3 @@ def test_notes_on_requested_methods_come_first(twin):
     about = [any(label in note for label in requested) for note in twin.notes]
     assert about == sorted(about, reverse=True)
     assert any(about)
-
-
-@pytest.mark.parametrize(
-    ("own", "steps", "said"),
-    [(1, 5, ", with --set num_steps=5 as here"), (5, 5, ""), (1, 1, ""), (None, None, "")],
-)
-def test_the_audit_that_is_named_is_that_of_what_was_compared(own, steps, said):
-    def with_steps(task, *, step_size: Scalar, num_steps: int = own):
-        pass
-
-    def without(task, *, step_size: Scalar):
-        pass
-
-    method = Method(without if own is None else with_steps, lambda task, **_: None, version=1)
-    candidate = SimpleNamespace(method=method, args={} if steps is None else {"num_steps": steps})
-    found = Comparison._audited(SimpleNamespace(plan=SimpleNamespace(candidates={"mine": candidate})), ["mine"])
-    assert found == {said.removeprefix(", with ").removesuffix(" as here"): ["mine"]}

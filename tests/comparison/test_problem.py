@@ -12,7 +12,6 @@ from tiny_comparison import SMALL, compared
 from tiny_sweeps import walk
 
 import bench
-from bench.algorithms import ALGORITHMS
 from bench.comparison.baselines import LEVELS
 from bench.comparison.plan import make_plan
 from bench.comparison.problem import Problem
@@ -21,9 +20,7 @@ from bench.comparison.request import make_request
 from bench.comparison.statements import Statement
 from bench.data.task import Task
 from bench.data.tasks import registry
-from bench.data.tasks.by_user import BY_USER
 from bench.data.tasks.peers import linear_p2p
-from bench.data.tasks.quadratic import quadratic
 from bench.data.tasks.school import made_up_schools
 from bench.errors import InputError
 from bench.models.additive import scores, squared_loss
@@ -81,19 +78,6 @@ def test_a_problem_of_ones_own_is_compared_with_the_methods_that_fit(tmp_path):
 
 
 @pytest.mark.slow
-def test_what_is_measured_beside_the_metric_is_measured_in_the_test_alone(tmp_path):
-    done = compared(walk, epsilons=[4.0], seeds=2, num_settings=2, rounds=3, out=tmp_path)
-    worst = done.runs["excess_risk_worst_tenth"]
-    assert (worst > done.runs["excess_risk"]).all()
-    assert not {"excess_risk_worst_tenth", "excess_risk"} & set(done.tuning.runs)
-    for name in ("digits", "tags"):
-        assert problem_named(name).also == BY_USER
-    task = mine(also=("accuracy_per_user",)).test_tasks()(0)
-    with pytest.raises(InputError, match="task lines measures test_error, validation_error, not accuracy_per_user"):
-        task.metrics(jnp.zeros(2), task)
-
-
-@pytest.mark.slow
 def test_schools_of_unequal_size_are_compared_with_learning_alone(tmp_path):
     """Full batches: epsilon is that of the Gaussian mechanism, whatever the size of a school."""
     schools = partial(made_up_schools, num_schools=6)
@@ -109,13 +93,6 @@ def test_schools_of_unequal_size_are_compared_with_learning_alone(tmp_path):
     assert np.isfinite(done.runs["test_squared_error"]).all()
 
 
-def test_silos_with_records_alike_are_compared_with_learning_alone():
-    for name in ("odd_even", "odd_even_dirichlet"):
-        variant = problem_named(name).baselines["Local learning"]
-        assert variant.method is ALGORITHMS["local_learning"]
-        assert variant.args == {"batch_size": 50, "local": "dense"}
-
-
 def test_a_task_and_a_function_of_trials_are_problems_where_the_metrics_say_it():
     for given in (lines, lines(0)):
         request = make_request(task=given)
@@ -125,14 +102,6 @@ def test_a_task_and_a_function_of_trials_are_problems_where_the_metrics_say_it()
     assert jnp.array_equal(on.test_tasks()(3).train[0], lines(0).train[0])
     assert "one split" in on.held_out
     assert on.title == on.name
-
-
-def test_a_problem_of_the_suite_says_what_its_data_are():
-    for name in registry.compared():
-        problem = problem_named(name)
-        assert problem.title == f"{name}: {problem.data}"
-        assert problem.data
-        assert not problem.held_out.startswith("tuned on")  # the figure's own words
 
 
 def test_a_problem_of_the_suite_says_what_each_of_its_metrics_is_measured_on():
@@ -177,7 +146,6 @@ def unreadable(params, task):
     [
         (lambda trial: dataclasses.replace(lines(trial), metrics=one_metric), "which measures test_error: name them"),
         (lambda trial: dataclasses.replace(lines(trial), metrics=unreadable), "nothing readable: name them"),
-        (lambda trial: dataclasses.replace(lines(trial), metrics=None), "has no metrics"),
         (lambda trial: lines(trial, shift=np.nan), "have a number that is not finite, in row 0"),
         (lambda trial: trial, "returns int for a trial"),
     ],
@@ -191,11 +159,9 @@ def test_a_task_that_does_not_say_what_it_is_tuned_by_is_refused(given, words):
     ("changes", "words"),
     [
         ({"tuned_by": ""}, "would be tuned on its test set, by test_error"),
-        ({"tuned_by": "", "tuning": lines}, "would be tuned on its test set"),
         ({"privacy_unit": "usr"}, "no privacy unit is called 'usr'"),
         ({"neighbors": "add one"}, "no neighbouring relation is called"),
         ({"best": "highest"}, "best of problem lines is 'highest'"),
-        ({"metric": "score"}, "best of problem lines is ''"),
         ({"test": lines(0)}, "give a function trial -> Task"),
     ],
 )
@@ -217,20 +183,6 @@ def test_a_metric_that_the_task_does_not_have_is_refused_before_anything_runs(tm
     assert list(tmp_path.rglob("*")) == []
 
 
-def test_metrics_that_cannot_read_a_baselines_parameters_are_refused_with_its_name():
-    def additive_only(params, task):
-        return errors(params, task) | {"norm": jnp.sum(params.w)}
-
-    def make(trial):
-        return dataclasses.replace(lines(trial), metrics=additive_only)
-
-    with pytest.raises(
-        InputError, match=r"leave DP-FedAvg out, or make `metrics` of lines accept its parameters.*AttributeError"
-    ):
-        planned(mine(test=make))
-    assert "PPSGD" in planned(mine(test=make), baselines=["PPSGD"]).candidates
-
-
 def checksum(make, **changes):
     return mine(test=make, **changes).test_tasks()(1).checksum
 
@@ -241,40 +193,6 @@ def test_other_data_or_another_metric_is_another_checksum_and_a_trial_is_not():
     by_metric = checksum(lambda trial: dataclasses.replace(lines(trial), metrics=lambda params, task: {"a": 1.0}))
     assert len({checksum(lines), by_data, by_metric}) == 3
     assert checksum(lambda trial: dataclasses.replace(lines(trial), checksum="mine")) == "mine"
-
-
-OWN = """
-import dataclasses, flax.linen as nn, jax.numpy as jnp
-
-class Net(nn.Module):
-    def __call__(self, x):
-        return nn.relu(x)
-
-def loss(shared, local, example):
-    return jnp.sum(Net().apply({}, example[0]) @ (shared + local))
-
-def metrics(params, task):
-    return {name: jnp.maximum(value, 0) for name, value in errors(params, task).items()}
-
-def own(trial):
-    return made.setdefault(trial, dataclasses.replace(lines(1 * trial), loss=loss, metrics=metrics))
-
-made = {}
-"""
-
-
-@pytest.mark.parametrize(("before", "after"), [("relu", "tanh"), ("maximum", "minimum"), ("1 * trial", "2 * trial")])
-def test_an_edit_of_a_task_is_another_checksum_and_what_it_keeps_is_not(before, after):
-    """Also of an edit that leaves trial 0 as it was."""
-
-    def checksums(text):
-        names = {"__name__": "__main__", "errors": errors, "lines": lines}
-        exec(text, names)
-        return [checksum(names["own"]) for _ in range(2)]
-
-    edited = OWN.replace(before, after)
-    assert len({*checksums(OWN), *checksums(OWN)}) == 1
-    assert len({*checksums(OWN), *checksums(edited)}) == 2
 
 
 def test_agents_with_a_graph_of_their_own_enter():
@@ -292,22 +210,6 @@ def test_agents_with_a_graph_of_their_own_enter():
     assert list(plan.candidates) == [label for label, variant in known.items() if not variant.on_request]
     assert {candidate.statement[:2] for candidate in plan.candidates.values()} == {("point", REPLACE)}
     assert plan.candidates["Coordinate descent (1 update)"].args["num_ticks"] == 10
-
-
-def test_silos_of_ones_own_enter():
-    def other(trial):
-        return quadratic(trial + 1000, num_records=128)
-
-    on = Problem(
-        name="silos",
-        test=partial(quadratic, num_records=128),
-        tuning=other,
-        metric="excess_risk",
-        privacy_unit="record",
-    )
-    plan = planned(on)
-    assert plan.unfit == {}
-    assert list(plan.candidates) == ["One-pass MB-SGD", "Multi-pass MB-SGD", "Localized MB-SGD"]
 
 
 def test_methods_of_the_suite_that_do_not_fit_are_left_out_with_the_reason():

@@ -1,25 +1,21 @@
 """A comparison that is run: tuning, choice, test, and what is said of the runs."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from tiny_comparison import SMALL, TWIN, compared, problem, under_another_name
+from tiny_comparison import TWIN, compared, problem, under_another_name
 from tiny_sweeps import walk
 
 from bench.algorithms.base import Method
-from bench.api import comparisons
 from bench.comparison import stages
 from bench.comparison.report.table import table as make_table
 from bench.comparison.result import _ends
 from bench.comparison.search import CLOSER
-from bench.comparison.stages import run_plan
 from bench.comparison.statements import NotComparable
 from bench.errors import InputError
 from bench.privacy.events import full_gaussian
-from bench.store import part_files
 
 
 def test_tuning_and_test_share_neither_metric_nor_randomness(twin):
@@ -29,39 +25,12 @@ def test_tuning_and_test_share_neither_metric_nor_randomness(twin):
     assert set(twin.runs["seed"]) == {0, 1}
 
 
-def test_tuning_runs_are_evaluated_at_their_end_alone(twin):
-    """Where users learn alone after the rounds, an evaluation before the first takes as long as that at the end."""
-    tuned, tested = (part_files.read(twin.plan.request.folder / stage) for stage in (stages.TUNING, stages.TEST))
-    at_end = tuned["rounds"] == tuned["num_rounds"]
-    assert np.isfinite(tuned.loc[at_end, "validation_loss"]).all()
-    assert tuned.loc[~at_end, "validation_loss"].isna().all()
-    assert (tested["rounds"] == 0).any()
-    assert np.isfinite(tested["excess_risk"]).all()
-
-
 def test_every_private_run_has_spent_what_it_was_allowed_and_hardly_less(twin):
     private = twin.runs[(twin.runs["target_epsilon"] > 0) & np.isfinite(twin.runs["target_epsilon"])]
     assert len(private) == 2 * 2 * 2
     assert (private["spent"] / private["target_epsilon"]).between(0.98, 1.001).all()
     assert set(private["reading"]) == {"tight"}
     assert np.isinf(twin.runs.loc[np.isinf(twin.runs["target_epsilon"]), "spent"]).all()
-
-
-def test_a_method_that_diverged_with_all_that_was_tried_is_named(twin):
-    assert twin.diverged == []
-    lost = twin.runs["algorithm"] == "Local learning"
-    risk = twin.runs["excess_risk"].where(~lost, np.inf)
-    assert twin._replace(evaluations=twin.runs.assign(excess_risk=risk)).diverged == ["Local learning"]
-    once = risk.where(twin.runs.index != twin.runs.index[lost][0], 1.0)
-    assert twin._replace(evaluations=twin.runs.assign(excess_risk=once)).diverged == []
-
-
-def test_a_method_that_is_asked_for_and_stands_behind_a_baseline_is_named(twin):
-    assert twin.same_as_baselines == {}  # a copy under another name is another method
-    plan = twin.plan
-    sgd = plan.candidates["Global private SGD"]
-    twice = plan._replace(candidates={**plan.candidates, "ppsgd": sgd._replace(is_baseline=False)})
-    assert twin._replace(plan=twice).same_as_baselines == {"ppsgd": ["Global private SGD", "Local learning"]}
 
 
 def test_local_learning_is_run_once_and_an_epsilon_by_itself(twin):
@@ -147,20 +116,6 @@ def made(twin):
     )
 
 
-def test_the_parts_of_a_stage_are_joined_and_nothing_is_run_again(twin):
-    folder = twin.plan.request.folder
-    before = {}
-    for stage in ("tuning", "tuning_1", "test"):
-        parts = part_files.parts_in(folder / stage)
-        assert len(parts) == 1, stage
-        before[stage] = parts
-    again = run_plan(twin.plan)
-    assert {stage: part_files.parts_in(folder / stage) for stage in before} == before
-    keys = ["algorithm", "target_epsilon", "trial", "rounds"]
-    first, second = (one.evaluations.sort_values(keys, ignore_index=True) for one in (twin, again))
-    pd.testing.assert_frame_equal(first[[*keys, "excess_risk"]], second[[*keys, "excess_risk"]])
-
-
 def test_it_goes_on_where_it_was_and_does_nothing_twice(twin, capsys):
     resumed = compared(**TWIN | {"fixed": {}}, out=twin.plan.request.out)
     assert "0 runs to do" in capsys.readouterr().err
@@ -220,11 +175,3 @@ def test_the_ends_of_a_range_are_named_but_for_0(values, ends):
     runs = pd.DataFrame({"algorithm": "mine", "target_epsilon": 1.0, "beta": chosen, "trial": [0, 1, 2]})
     found = {end: count for (_, end), (count, of) in _ends(tried, runs, "mine", "beta").items() if count and of == 3}
     assert found == ends
-
-
-@pytest.mark.slow
-def test_a_method_of_which_nothing_is_said_runs_without_noise_only(out):
-    small = SMALL | {"seeds": 1, "num_settings": 1}
-    table = comparisons.compare(walk, **small, baselines=[], name="not_private", out=out)
-    assert table["target_epsilon"].tolist() == [math.inf]
-    assert "walk (not private)" in (Path(table.attrs["folder"]) / "comparison.md").read_text()

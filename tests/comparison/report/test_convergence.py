@@ -4,10 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bench.analysis import style
 from bench.comparison.report import convergence
-from bench.comparison.report.curves import draw_convergence
-from bench.comparison.result import at_end
 
 COSTS = {"floats_up": 1000.0, "gradients": 400.0, "examples": 400.0}
 
@@ -61,17 +58,6 @@ def test_a_run_of_few_evaluations_has_no_curve_but_an_end():
     assert not convergence.growth(rows, metric="score", best="max")["still_improving"].any()
 
 
-def test_where_some_splits_alone_have_a_curve_only_the_end_is_drawn():
-    """A mean over other splits at the end than before it would jump."""
-    rows = pd.concat(
-        [
-            evaluations(lambda share, trial: share, num_rounds=2, trials=1),
-            evaluations(lambda share, trial: share, trials=3).assign(trial=lambda rows: rows["trial"] + 1),
-        ]
-    )
-    assert convergence.curves(rows, metric="score")["share"].tolist() == [1.0]
-
-
 @pytest.mark.parametrize("best", ["max", "min"])
 def test_what_improves_to_the_end_is_named_and_what_has_converged_is_not(best):
     sign = 1.0 if best == "max" else -1.0
@@ -90,62 +76,3 @@ def test_what_is_within_chance_or_next_to_nothing_is_not_named():
     tiny = evaluations(lambda share, trial: 10 + 0.1 * share + 1e-5 * trial * share)  # .025 of 10 in the last quarter
     for rows in (by_chance, tiny):
         assert not convergence.growth(rows, metric="score", best="max")["still_improving"].any()
-
-
-@pytest.mark.slow
-def test_a_comparison_keeps_every_evaluation_of_the_tested_runs_and_one_of_those_tried(twin):
-    tested = twin.evaluations
-    assert tested.groupby(convergence.RUN).size().eq(5 + 1).all()  # five rounds and the start
-    assert len(at_end(tested)) == len(twin.runs) == tested.groupby(convergence.RUN).ngroups
-    assert (twin.tuning.runs["rounds"] == twin.tuning.runs["num_rounds"]).all()
-    found = convergence.curves(tested, metric="excess_risk")
-    end = found[found["share"] == 1].set_index(["algorithm", "target_epsilon"])["excess_risk"]
-    logs = np.log(twin.runs.set_index(["algorithm", "target_epsilon"])["excess_risk"])
-    beside = np.exp(logs.groupby(level=[0, 1]).mean())  # a risk can diverge, so its mean is geometric
-    pd.testing.assert_series_equal(end.sort_index(), beside.sort_index(), check_dtype=False)
-
-
-ONE_METHOD = pd.DataFrame(
-    {
-        "algorithm": ["new"],
-        "reveals_nothing": False,
-        "is_baseline": False,
-        "metric": "score",
-        "problem": "p",
-        "title": "p: of tests",
-        "task": "t",
-        "source": "made up",
-        "scale": "compare",
-        "not_private": False,
-        "privacy_unit_compared": "user",
-        "neighbors_compared": "add-or-remove one",
-        "against": "everybody",
-        "delta": 1e-5,
-    }
-)
-
-
-@pytest.mark.parametrize("costs", [dict.fromkeys(COSTS, np.nan), {"floats_up": 0.0, "gradients": np.nan}])
-def test_methods_without_a_declared_cost_or_without_any_are_drawn_all_the_same(costs):
-    runs = evaluations(lambda share, trial: share + 0.01 * trial, **costs)
-    lines = convergence.curves(runs, metric="score")
-    with style.applied():
-        figure = draw_convergence(lines, ONE_METHOD)
-        figure.canvas.draw()
-    known = [name for name in COSTS if (COSTS | costs)[name] > 0]
-    scales = dict(zip(COSTS, (ax.get_xscale() for ax in figure.axes), strict=True))
-    assert scales == {name: "log" if name in known else "linear" for name in COSTS}
-
-
-def test_scores_that_span_powers_of_ten_get_a_logarithmic_axis_up_to_somewhat_above_their_ends():
-    def axis(score):
-        lines = convergence.curves(evaluations(score).rename(columns={"score": "loss"}), metric="loss")
-        with style.applied():
-            return draw_convergence(lines, ONE_METHOD.assign(metric="loss")).axes[0]
-
-    assert axis(lambda share, trial: 1 + share).get_yscale() == "linear"
-    assert axis(lambda share, trial: share * 1e6 - 5e5).get_yscale() == "linear"  # not all are positive
-    falling = axis(lambda share, trial: 10.0 ** (30 - 33 * share))
-    assert falling.get_yscale() == "log"
-    low, high = falling.get_ylim()
-    assert low < 1e-3 < high < 1.0  # the end of the curve is there, and its start at 1e30 is left out

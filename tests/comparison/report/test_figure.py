@@ -9,11 +9,10 @@ from scipy import stats
 from tiny_comparison import SMALL, runs_of
 
 from bench import load
-from bench.analysis import significance, style, tables
+from bench.analysis import significance
 from bench.api import comparisons
-from bench.comparison.report import beside, figure
-from bench.comparison.report.looks import method_looks
-from bench.comparison.report.table import brief, brief_text, costs, heading, printed, privacy
+from bench.comparison.report import figure
+from bench.comparison.report.table import costs, heading, printed, privacy
 from bench.comparison.report.table import table as make_table
 
 SCORES = {"new": [0.5, 0.7, 0.9], "old": [0.4, 0.5, 0.6], "older": [0.1, 0.2, 0.3], "local": [0.25, 0.25, 0.25]}
@@ -77,14 +76,6 @@ def test_a_method_that_protects_against_another_adversary_is_named():
     )
     assert privacy(whole) in heading(whole)
     assert privacy(table_of(runs_of(SCORES))).endswith("against everybody, at delta = 0.0001.")
-
-
-def test_a_reference_that_was_not_run_at_an_epsilon_gives_no_gain_there():
-    runs = pd.concat([runs_of(SCORES), runs_of({"new": SCORES["new"], "old": SCORES["old"]}, target=4.0)])
-    table = table_of(runs, reference="older").set_index(["target_epsilon", "algorithm"])
-    assert np.isfinite(table.loc[(1.0, "new"), "gain"])
-    assert np.isnan(table.loc[(4.0, "new"), "gain"])
-    assert table.loc[(4.0, "new"), "best_baseline"] == ""
 
 
 def test_the_p_value_allows_for_the_choice_of_the_best_baseline():
@@ -167,29 +158,6 @@ def test_a_diverged_run_is_not_averaged_away():
     assert table.loc["old", "rank"] == 1
 
 
-def test_what_is_compared_with_baselines_is_drawn_thick():
-    names = ("new", "old")
-
-    def widths(baselines):
-        table = table_of(runs_of({name: SCORES[name] for name in names}), baselines=baselines)
-        looks = method_looks(table)
-        (ax,) = figure.draw(table, "made-up data").axes
-        drawn = {line.get_color(): line.get_linewidth() for line in ax.lines}
-        return [drawn[looks[name]["color"]] for name in names]
-
-    new, old = widths(["old"])
-    assert new > 1.5 * old
-    assert len(set(widths([]))) == len(set(widths(names))) == 1  # nothing to tell apart
-
-
-def test_a_figure_says_what_the_data_are_and_what_the_settings_were_tuned_on():
-    picture = figure.draw(table_of(runs_of(SCORES)), "a tenth of the examples", "Local learning takes 9 steps.")
-    assert picture.get_suptitle() == "Methods on made up: of tests"
-    footer = " ".join(picture.texts[-1].get_text().split())
-    assert "among 3 settings per method, tuned on a tenth of the examples, then rerun" in footer
-    assert footer.count("Local learning takes 9 steps.") == 1
-
-
 def test_different_statements_never_share_a_panel():
     both = pd.concat(
         [runs_of({k: SCORES[k] for k in ("new", "old")}), runs_of({"silo": [0.9, 0.9, 0.9]}, unit="record")]
@@ -199,21 +167,6 @@ def test_different_statements_never_share_a_panel():
     picture = figure.draw(table, "made-up data")
     assert [ax.get_title() for ax in picture.axes] == ["one record, add-or-remove one", "one user, add-or-remove one"]
     assert "one record" in printed(table)["method"].str.cat()
-
-
-def test_the_score_on_a_test_that_all_have_in_common_has_a_panel_of_its_own():
-    runs = runs_of(SCORES).assign(shared_score=lambda runs: 1 - runs["score"])
-    table = table_of(runs, best="min")
-    on = {"score": "every client's own examples", "shared_score": "the same examples for all"}
-    whole = beside.joined(table, runs, ["shared_score"], on)
-    own, common = figure.draw(whole, "made-up data", common="shared_score").axes
-    assert own.get_title() == "measured on every client's own examples"
-    assert common.get_title() == "measured on the same examples for all"
-    assert [own.get_ylabel(), common.get_ylabel()] == ["score (lower is better)", "shared score (lower is better)"]
-    drawn = [sorted({round(float(line.get_ydata()[0]), 9) for line in ax.lines}) for ax in (own, common)]
-    assert drawn == [[0.2, 0.25, 0.5, 0.7], [0.3, 0.5, 0.75, 0.8]]  # the means, and one minus them
-    assert len(figure.draw(whole, "made-up data").axes) == 1
-    assert len(figure.draw(table, "made-up data", common="shared_score").axes) == 1  # of a board that lacks it
 
 
 def test_from_python_there_is_a_table_a_picture_and_a_way_back(out):
@@ -231,45 +184,3 @@ def test_from_python_there_is_a_table_a_picture_and_a_way_back(out):
     assert "<br>" not in text
     back = load("compare/files", results=out)
     np.testing.assert_allclose(back["excess_risk"], table["excess_risk"], rtol=1e-5)
-
-
-def test_names_are_no_markup_and_no_formula(tmp_path):
-    """The names of a task and of its data may be those of a file, whatever it is called."""
-    named = runs_of(SCORES).assign(task="a$b_{$<script>|.npz", source="c$d_{$")
-    named["algorithm"] = named["algorithm"].replace("new", "n$e_{$<b>w")
-    table = table_of(named)
-    with style.applied():
-        figure.draw(table, "held $out_{$").savefig(tmp_path / "x.png", dpi=30)
-    written = heading(table) + tables.markdown(printed(table))
-    assert r"a$b_{$\<script>|.npz" in written
-    assert r"n$e_{$\<b>w" in written
-
-
-def test_the_table_for_a_terminal_is_short():
-    table = table_of(runs_of(SCORES))
-    # The scores of new have the standard deviation 0.2: half an interval is 4.3027 * 0.2 / sqrt(3).
-    cells = brief(table).set_index("method")["ε = 1"]
-    assert cells["new"] == "0.7 ±0.5 (1)"
-    text = brief_text(table, ["new needs " + "many words " * 30])
-    assert max(map(len, text.splitlines())) <= 100
-    assert "larger is better" in text
-
-
-def test_an_interval_that_reaches_to_zero_fills_no_logarithmic_panel():
-    runs = runs_of({"new": [0.1, 0.1001, 0.1002], "old": [0.001, 0.01, 0.4]}).rename(columns={"score": "excess_risk"})
-    for name, bands in (("excess_risk", 0), ("score", 1)):
-        whole = pd.concat([runs, runs.assign(target_epsilon=2.0)]).rename(columns={"excess_risk": name})
-        table = make_table(
-            whole,
-            problem="made up",
-            title="made up",
-            metric=name,
-            best="min",
-            baselines=["old"],
-            num_settings={"new": 1, "old": 1},
-            against={"new": "all", "old": "all"},
-        )
-        with style.applied():
-            (ax,) = figure.draw(table, "").axes
-        filled = [patch.get_paths()[0].get_extents().height for patch in ax.collections if len(patch.get_facecolor())]
-        assert sum(height > 0.1 for height in filled) == bands
