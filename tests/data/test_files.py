@@ -1,6 +1,5 @@
 """The user's files and where others may come from: handed down as an argument, and in force for the one call."""
 
-import dataclasses
 import os
 from functools import partial
 from pathlib import Path
@@ -8,24 +7,16 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from listed_tasks import put
-from tiny_data import stand_in, write
-from tiny_ratings import SMALL, lines, made_up
 from tiny_sweeps import walks
 
-from bench import __main__ as command
-from bench import compare, run
-from bench.cli import catalog
-from bench.comparison.problems import problem_named
+from bench import run
 from bench.data.fetch import retrieval
 from bench.data.files import DataFiles, with_files
 from bench.data.tasks import digits
 from bench.data.tasks.movielens import movielens
 from bench.data.tasks.registry import TASKS
-from bench.data.tasks.tags import made_up_tags
 from bench.errors import InputError
 from bench.papers import SWEEPS
-from bench.store import part_files
 
 
 def emnist(folder: Path, num_clients: int) -> Path:
@@ -111,19 +102,6 @@ def test_the_source_is_that_of_the_call_or_of_the_environment_or_any(monkeypatch
         DataFiles(source="publishers")
 
 
-def test_makers_that_read_files_get_them_and_others_stay_as_they_are(tmp_path):
-    data_files = DataFiles(tmp_path)
-
-    def make(trial, *, size=1, data_files=None):
-        return trial, size, data_files
-
-    assert with_files(make, data_files)(7) == (7, 1, data_files)
-    assert with_files(partial(make, size=2), data_files)(7) == (7, 2, data_files)
-    other = DataFiles(tmp_path, "publisher")
-    assert with_files(partial(make, data_files=other), data_files)(7) == (7, 1, other)
-    assert with_files(made_up_tags, data_files) is made_up_tags
-
-
 GENERATED = ("synthetic", "softmax", "bounded", "made_up", "quadratic", "linear_p2p", "gossip", "rare_features")
 
 
@@ -164,60 +142,3 @@ def test_each_run_reads_the_folder_that_it_is_given(folders, sweep, tmp_path, en
     assert checksums == wanted
     assert checksums[0] != checksums[1]
     assert set(rows[0]["task"]) == {"emnist_digits"}
-
-
-def test_each_command_reads_the_folder_that_it_is_given(folders, sweep, tmp_path, monkeypatch, capsys, environment):
-    for i, folder in enumerate(folders):
-        words = ["run", "tiny", "--data-dir", str(folder), "--out", str(tmp_path / f"out{i}"), "--source", "none"]
-        monkeypatch.setattr("sys.argv", ["bench", *words])
-        assert command.main() == 0
-        assert str(tmp_path / f"out{i}") in capsys.readouterr().err
-    checksums = [set(part_files.read(tmp_path / f"out{i}" / "smoke" / "tiny")["checksum"]) for i in range(2)]
-    assert checksums == [{retrieval.get("federated_emnist", DataFiles(folder)).checksum} for folder in folders]
-    monkeypatch.setattr(catalog, "_from_code", dict)  # takes long to gather
-    monkeypatch.setattr(catalog, "KINDS", ["data"])
-    for words, place in ((["--data-dir", str(folders[0])], "user files"), ([], "not here")):
-        monkeypatch.setattr("sys.argv", ["bench", "list", *words])
-        assert command.main() == 0
-        (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  federated_emnist ")]
-        assert line.endswith(f"[{place}]")
-
-
-@pytest.mark.slow
-def test_a_comparison_reads_the_folder_that_it_is_given(folders, tmp_path, monkeypatch, environment):
-    made = []
-
-    def noted(trial, *, data_files=None):
-        made.append(data_files)
-        return digits.emnist_digits(trial, data_files=data_files)
-
-    problem = dataclasses.replace(problem_named("digits"), test=noted, tuning=noted)
-    put(monkeypatch, "digits", lambda: problem)
-    options = {"task": "digits", "baselines": ["Local learning"], "seeds": 1, "num_settings": 1, "rounds": 1}
-    for i, folder in enumerate(folders):
-        out = tmp_path / f"out{i}"
-        compare([], epsilons=[1.0], data_dir=folder, out=out, name="mine", **options)
-        checksum = retrieval.get("federated_emnist", DataFiles(folder)).checksum
-        assert set(part_files.read(out / "compare" / "mine" / "test")["checksum"]) == {checksum}
-        assert set(made) == {DataFiles(folder)}
-        made.clear()
-
-
-def test_prepared_ratings_are_of_the_folder_that_is_given(tmp_path, monkeypatch):
-    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
-    checksums = []
-    for seed in (0, 1):
-        files = stand_in(monkeypatch, "movielens_100k", {"u.data": lines(made_up(seed))})
-        folder = write(tmp_path / str(seed), files)
-        checksums.append(movielens(0, **SMALL, data_files=DataFiles(folder)).checksum)
-    assert checksums[0] != checksums[1]
-
-
-def test_a_folder_that_is_not_there_is_refused_before_anything_is_run(sweep, tmp_path):
-    for call in (
-        lambda: run("tiny", data_dir=tmp_path / "none", out=tmp_path / "out"),
-        lambda: compare([], task="digits", data_dir=tmp_path / "none", out=tmp_path / "out"),
-    ):
-        with pytest.raises(InputError, match="none: No such file or directory"):
-            call()
-    assert not (tmp_path / "out").exists()

@@ -27,11 +27,6 @@ def test_packing_keeps_every_example_in_its_place_and_pads_with_zeros(sizes, mor
             assert not row[len(part) :].any()
 
 
-def test_packing_into_too_little_room_is_an_error():
-    with pytest.raises(ValueError, match="broadcast"):
-        pack([np.ones(3), np.ones(2)], 2)
-
-
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(-3, 9), min_size=1, max_size=40))
 def test_by_label_gives_one_group_a_label_ascending_in_the_examples_own_order(labels):
@@ -201,12 +196,3 @@ def test_shares_of_classes_are_those_of_a_dirichlet_distribution(alpha):
     variance = pool * (1 - pool) * (of_shares + (1 - of_shares) / 20)  # of the draw, and of 20 examples by it
     np.testing.assert_allclose(shares.mean(0), pool, atol=5 * np.sqrt(variance.max() / len(shares)))
     np.testing.assert_allclose(shares.var(0), variance, rtol=0.15)
-
-
-def test_a_concentration_that_is_none_and_too_many_clients_are_refused():
-    rng = np.random.default_rng(0)
-    for alpha in (0.0, -1.0, np.nan):
-        with pytest.raises(InputError, match="give a number above 0"):
-            by_class_shares(rng, np.zeros(5, int), 2, alpha)
-    with pytest.raises(InputError, match="6 clients share 5 examples"):
-        by_class_shares(rng, np.zeros(5, int), 6, 1.0)

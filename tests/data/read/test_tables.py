@@ -1,8 +1,6 @@
 """Who is one user of a user's own tables: random ones, and those in which files or pieces of a file differ."""
 
-import io
 import random
-import zipfile
 from typing import Any
 
 import numpy as np
@@ -113,52 +111,3 @@ def test_names_of_rows_are_no_features_and_a_damaged_note_on_them_is_one_line(tm
         put(tmp_path / "damaged.parquet", metadata={b"pandas": note})
         with pytest.raises(InputError, match=r"damaged\.parquet cannot be read as Parquet"):
             read(tmp_path / "damaged.parquet")
-
-
-def test_words_that_are_not_text_are_one_line(tmp_path):
-    put(tmp_path / "a.parquet", client=[b"\xff", b"a"] * 6)
-    with pytest.raises(InputError, match=r"a\.parquet cannot be read as Parquet"):
-        read(tmp_path / "a.parquet")
-
-
-def test_what_is_named_is_cut_and_said_once(tmp_path):
-    put(tmp_path / "cell.csv", x=["y" * 100_000, *["1"] * 11])
-    (tmp_path / "double.csv").write_text("client,label,a,a\n1,2,3,4\n")
-    for name, said in (("cell.csv", r"'x' has 'yyy.* in row 1: give numbers"), ("double.csv", r"columns 'a': give")):
-        with pytest.raises(InputError, match=said) as one:
-            read(tmp_path / name)
-        assert len(str(one.value)) < 300
-        assert str(one.value).count(name) == 1
-
-
-def _member(path, content, **how):
-    with zipfile.ZipFile(path, "w", **how) as file:
-        for name in ("inputs", "targets", "clients"):
-            file.writestr(f"{name}.npy", content)
-
-
-def test_an_archive_that_cannot_be_read_is_one_line(tmp_path):
-    path = tmp_path / "a.npz"
-    np.save(tmp_path / "whole.npy", np.ones((12, 1)))
-    whole = (tmp_path / "whole.npy").read_bytes()
-    _member(path, whole, compression=zipfile.ZIP_LZMA)
-    damaged = bytearray(path.read_bytes())
-    damaged[60:70] = b"\xff" * 10
-    (tmp_path / "lzma.npz").write_bytes(damaged)
-    _member(path, whole)
-    content = path.read_bytes()
-    for name, place, byte in (("encrypted.npz", 6, 1), ("unknown.npz", 8, 97)):  # flags, and the compression
-        changed = bytearray(content)
-        for mark, more in ((b"PK\3\4", 0), (b"PK\1\2", 2)):
-            at = changed.find(mark)
-            while at >= 0:
-                changed[at + place + more] = byte
-                at = changed.find(mark, at + 1)
-        (tmp_path / name).write_bytes(changed)
-    header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (2**50, 1)})
-    _member(tmp_path / "huge.npz", header.getvalue())
-    _member(tmp_path / "header.npz", whole.replace(b"}", b" "))
-    for name in ("lzma.npz", "encrypted.npz", "unknown.npz", "huge.npz", "header.npz"):
-        with pytest.raises(InputError, match=rf"{name} is not an npz file of plain arrays \(.*\)"):
-            clients_file(0, path=tmp_path / name)

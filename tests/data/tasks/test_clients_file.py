@@ -1,7 +1,5 @@
 """A user's own file of clients: read, split by client, and refused in one line where it is none."""
 
-import zipfile
-
 import numpy as np
 import pytest
 
@@ -9,7 +7,6 @@ from bench.data.tasks.clients_file import clients_file
 from bench.errors import InputError
 
 SIZES = [5, 10, 30]
-RNG = np.random.default_rng(0)
 CLIENTS = np.repeat(["c", "a", "b"], SIZES)
 INPUTS = np.arange(45.0)[:, None] + np.array([[0.0, 0.5]])  # row r begins with r: every example is known by its first
 TARGETS = np.arange(45) % 3
@@ -57,18 +54,12 @@ def test_other_data_have_another_checksum(tmp_path):
     ("arrays", "words"),
     [
         ({"inputs": INPUTS[:, 0]}, "one row of features"),
-        ({"inputs": INPUTS[:, None]}, "or give --network with a network for them"),
         ({"targets": TARGETS[:5]}, "one class per example"),
-        ({"clients": CLIENTS[:5]}, "one client per example"),
         ({"targets": TARGETS / 2}, "whole numbers"),
-        ({"targets": TARGETS - 1}, "whole numbers"),
         ({"targets": np.where(np.arange(45) == 7, -1, TARGETS)}, "targets has -1 at index 7"),
         ({"inputs": np.where(INPUTS == 3.5, np.nan, INPUTS)}, r"inputs has nan at index \(3, 1\)"),
-        ({"inputs": np.where(INPUTS == 3.5, 1e39, INPUTS)}, r"inputs has 1e\+39 at index \(3, 1\)"),
         ({"inputs": INPUTS.astype(str)}, "finite real numbers"),
-        ({"inputs": INPUTS + 1j}, "finite real numbers"),
         ({"inputs": INPUTS[:, :0]}, "at least one feature"),
-        ({"inputs": INPUTS[:0], "targets": TARGETS[:0], "clients": CLIENTS[:0]}, "at least one feature"),
         ({"clients": np.where(np.arange(45) == 3, np.nan, 1.0)}, "clients has values that are not numbers"),
         ({"clients": np.repeat(["a", "b"], [4, 41])}, "client 'a' has 4"),
     ],
@@ -76,21 +67,3 @@ def test_other_data_have_another_checksum(tmp_path):
 def test_a_file_that_does_not_fit_is_refused(tmp_path, arrays, words):
     with pytest.raises(InputError, match=words):
         clients_file(0, path=saved(tmp_path, **arrays))
-
-
-def test_a_file_that_is_none_is_refused(tmp_path):
-    np.savez(tmp_path / "mine.npz", inputs=INPUTS)
-    with pytest.raises(InputError, match="no array 'targets'"):
-        clients_file(0, path=tmp_path / "mine.npz")
-    with zipfile.ZipFile(tmp_path / "members.npz", "w") as file:
-        for name in ("inputs", "targets", "clients"):
-            file.writestr(name, "hello")
-    np.save(tmp_path / "one.npy", INPUTS)
-    (tmp_path / "one.npy").rename(tmp_path / "one.npz")
-    for name in ("members.npz", "one.npz"):
-        with pytest.raises(InputError, match="is not an npz file of plain arrays"):
-            clients_file(0, path=tmp_path / name)
-    for content in ("hello", ""):
-        (tmp_path / "text.npz").write_text(content)
-        with pytest.raises(InputError, match="not an npz"):
-            clients_file(0, path=tmp_path / "text.npz")

@@ -83,8 +83,3 @@ def test_a_network_of_one_layer_has_no_head_and_words_stay_whole_numbers(files):
 def test_a_network_that_does_not_fit_is_named(files, network, words):
     with pytest.raises(InputError, match=words):
         own_clients("mine.npz", network=network).test(0)
-
-
-def test_a_network_predicts_no_numbers(files):
-    with pytest.raises(InputError, match="a network is for classes"):
-        own_clients("mine.csv", network="net.py:make", regression=True)

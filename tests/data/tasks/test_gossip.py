@@ -7,7 +7,6 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from bench.data.tasks.gossip import GRAPHS, adjacency, excess, gossip
-from bench.errors import InputError
 
 
 @pytest.mark.parametrize(("graph", "degrees"), [("ring", {2}), ("grid", {2, 3, 4}), ("complete", {15})])
@@ -43,9 +42,3 @@ def test_excess_is_the_loss_over_all_points_above_the_least_there_is():
     found = excess(jnp.asarray(models, jnp.float32), task)
     assert float(found["excess_loss"]) == pytest.approx(np.mean([loss(m) for m in models]) - best.fun, abs=1e-5)
     assert float(found["excess_loss_of_mean"]) == pytest.approx(loss(models.mean(0)) - best.fun, abs=1e-5)
-
-
-@pytest.mark.parametrize(("graph", "num_agents"), [("star", 16), ("grid", 15), ("ring", 2)])
-def test_what_is_no_graph_is_refused(graph, num_agents):
-    with pytest.raises(InputError):
-        gossip(0, graph=graph, num_agents=num_agents)

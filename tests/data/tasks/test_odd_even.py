@@ -107,13 +107,6 @@ def test_most_test_records_are_copies_of_training_records():
     assert all((silo < count).any() and (silo >= count).any() for silo in split)
 
 
-def test_a_task_that_is_split_first_is_another_one(pictures):
-    task, split = odd_even.odd_even(0), odd_even.odd_even(0, split_first=True)
-    assert split.name == "odd_even_split_first"
-    assert split.checksum != task.checksum
-    assert jax.tree.map(jnp.shape, split.train) == jax.tree.map(jnp.shape, task.train)
-
-
 def test_trials_differ_and_repeat(pictures):
     one, again, other = odd_even.odd_even(0), odd_even.odd_even(0), odd_even.odd_even(1)
     assert np.array_equal(one.train[0], again.train[0])
@@ -200,12 +193,6 @@ def test_silos_differ_by_their_spread():
     np.testing.assert_allclose(half_square(jnp.float32(3.0), jnp.float32(1.0)), 2.0)
 
 
-def test_a_spread_that_is_no_distance_is_refused():
-    for wrong in (-1.0, np.inf, np.nan):
-        with pytest.raises(InputError, match="give a distance of 0 or more"):
-            quadratic(0, num_records=4, spread=wrong)
-
-
 def test_the_data_to_tune_on_are_made_of_training_images_alone():
     count = odd_even.SMALLEST_DIGIT // odd_even.PART
     final = odd_even.draws(0, count, split_first=True)
@@ -215,14 +202,6 @@ def test_the_data_to_tune_on_are_made_of_training_images_alone():
     tested = images_of(final[:, train:], count)
     assert not tested & images_of(tuning, count)  # of no silo: five silos share a digit's images
     assert copies(tuning, count) == (0, 0)
-
-
-def test_a_part_that_is_none_is_refused(pictures):
-    assert odd_even.odd_even(0, split_first=True, part="validation").name == "odd_even_split_first_validation"
-    with pytest.raises(InputError, match="needs split_first"):
-        odd_even.odd_even(0, part="validation")
-    with pytest.raises(InputError, match="part"):
-        odd_even.odd_even(0, split_first=True, part="tests")
 
 
 def test_silos_by_dirichlet_have_no_image_in_common_and_digits_of_their_own(pictures):

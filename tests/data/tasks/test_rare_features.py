@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from bench.data.tasks.rare_features import metrics, rare_features
-from bench.errors import InputError
 
 
 def test_the_kth_feature_is_in_one_of_two_k_examples_and_the_last_in_all():
@@ -25,9 +24,3 @@ def test_metrics_are_those_of_a_plain_loop():
         margins = np.asarray(labels, float) * (np.asarray(inputs, float) @ w)
         assert float(found[f"{name}_loss"]) == pytest.approx(np.log1p(np.exp(-margins)).mean(), rel=1e-5)
     assert float(found["test_accuracy"]) == pytest.approx((margins > 0).mean(), rel=1e-6)
-
-
-@pytest.mark.parametrize("name", ["num_users", "num_examples", "num_features"])
-def test_nobody_and_nothing_is_refused(name):
-    with pytest.raises(InputError, match=f"{name} is 0"):
-        rare_features(0, **{name: 0})

@@ -9,7 +9,6 @@ from tiny_schools import written
 from bench.data.files import DataFiles
 from bench.data.tasks import school as module
 from bench.data.tasks.school import made_up_schools, school, squared_error
-from bench.errors import InputError
 from bench.models.additive import Additive
 
 SIZES = [22, 31, 45]
@@ -95,8 +94,3 @@ def test_made_up_schools_are_the_same_in_all_splits_and_of_the_sizes_of_the_real
     np.testing.assert_array_equal(one.num_examples, other.num_examples)
     assert not np.array_equal(one.train[1], other.train[1])
     assert 17 <= int(one.num_examples.min()) < int(one.num_examples.max()) <= 200
-
-
-def test_another_part_is_refused():
-    with pytest.raises(InputError, match="no part is called 'train'"):
-        made_up_schools(0, part="train")

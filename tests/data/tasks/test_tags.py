@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from plain_accuracies import plain_accuracies
+from tf_examples import example, field
 from tiny_tags import documents, tiny
 
 from bench.data.dataset import LocalCopy
@@ -24,10 +25,6 @@ def test_a_bag_is_the_mean_of_one_hots_with_unknown_words_counted():
     found = bag_of_words.bags([["a", "b", "a", "?"], []], [["x", "y"], ["z"]], ["a", "b"], ["y", "x"])
     np.testing.assert_allclose(found.words.toarray(), [[0.5, 0.25], [0, 0]])
     np.testing.assert_array_equal(found.tags, [[True, True], [False, False]])
-
-
-def test_most_frequent_first_and_of_equals_by_alphabet():
-    assert bag_of_words.most_frequent([["b", "a"], ["c", "b"]], 2) == ["b", "a"]
 
 
 def test_blocks_train_and_the_remainder_validates():
@@ -84,19 +81,6 @@ def test_padding_has_no_effect():
     assert jax.jit(small.metrics)(w, small)["test_accuracy"] == jax.jit(large.metrics)(w, large)["test_accuracy"]
     np.testing.assert_array_equal(small.gram, large.gram[:, :8, :8])
     assert float(jnp.sum(jnp.abs(large.gram))) == pytest.approx(float(jnp.sum(jnp.abs(small.gram))))
-
-
-def test_made_up_documents_have_the_numbers_asked_for():
-    task = tags.made_up_tags(0, num_clients=6, num_documents=(23, 31), num_test=4, num_words=200, num_tags=7)
-    assert task.num_clients == 6
-    assert all(20 <= size <= 30 for size in task.num_examples)
-    assert task.init_params.shape == (200, 7)
-    assert float(task.evaluation["test"].count) == 24
-    value = np.asarray(task.train[0].value)
-    np.testing.assert_allclose(value.sum(-1)[np.arange(31) < np.asarray(task.num_examples)[:, None]], 1, atol=1e-5)
-    other = tags.made_up_tags(1, num_clients=6, num_documents=(23, 31), num_test=4, num_words=200, num_tags=7)
-    assert jax.tree.map(jnp.shape, task.train) == jax.tree.map(jnp.shape, other.train)
-    assert not np.array_equal(task.train[0].index, other.train[0].index)
 
 
 # Debian's packages.
@@ -186,26 +170,6 @@ def test_debian_splits_share_all_shapes(packages):
 # Stack Overflow.
 
 
-def varint(number: int) -> bytes:
-    out = bytearray()
-    while number >= 0x80:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*out, number])
-
-
-def field(number: int, data: bytes) -> bytes:
-    return varint(number << 3 | 2) + varint(len(data)) + data
-
-
-def example(**texts: str) -> bytes:
-    """A serialized tf.train.Example with lists of one byte string."""
-    entries = [
-        field(1, field(1, name.encode()) + field(2, field(1, field(1, text.encode())))) for name, text in texts.items()
-    ]
-    return field(1, b"".join(entries))
-
-
 @pytest.fixture
 def stack(tmp_path):
     """A database as TFF writes it: clients c1 and c2 in train and test, c0 in train only."""
@@ -221,7 +185,8 @@ def stack(tmp_path):
     ):
         database.execute("INSERT INTO client_metadata VALUES (?, ?, ?)", (client, split, count))
         for i in range(count):
-            row = example(title=f"how {i}", tokens="to  do", tags="python|c", type="question")
+            texts = {"title": f"how {i}", "tokens": "to  do", "tags": "python|c", "type": "question"}
+            row = example({name: field(1, field(1, text.encode())) for name, text in texts.items()})
             database.execute("INSERT INTO examples VALUES (?, ?, ?)", (split, client, row))
     database.commit()
     database.close()

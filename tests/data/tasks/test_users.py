@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from checked_task import wrong_fields
 
-from bench.algorithms import ALGORITHMS
 from bench.data.dataset import LocalCopy
 from bench.data.read.r_data import Column
 from bench.data.tasks import cifar_users, ratings, shakespeare
@@ -148,24 +147,6 @@ def test_common_accuracy_is_the_mean_over_models(pictures, form):
     assert float(found["common_accuracy"]) == pytest.approx(expected)
 
 
-@pytest.mark.slow
-def test_the_network_on_pictures_takes_a_private_round(pictures):
-    task = cifar_users.cifar_users(0, model="cnn", num_users=3, size=32)
-    assert wrong_fields(task) == []
-    assert task.need(type(task.head)).entries == ("head",)
-    args = dict(num_sampled=2, batch_size=2, sampler="fixed", step_size=0.1, clip_norm=1.0, noise_multiplier=1.0)
-    algorithm = ALGORITHMS["ppsgd"].make(task, local="head", personalization=1.0, **args)
-    state, _ = jax.jit(algorithm.round)(jax.random.key(0), algorithm.init(jax.random.key(0)))
-    assert math.isfinite(jax.jit(task.metrics)(algorithm.params(state), task)["common_accuracy"])
-
-
-def test_too_few_pictures_and_unknown_models_are_refused(pictures):
-    with pytest.raises(InputError, match="size = 30"):
-        cifar_users.cifar_users(0, size=30)
-    with pytest.raises(InputError, match="tree"):
-        cifar_users.cifar_users(0, model="tree")
-
-
 # ---- Shakespeare ----
 
 
@@ -200,12 +181,3 @@ def test_the_speeches_of_a_role_are_in_one_part_each():
     assert jax.tree.map(jnp.shape, shakespeare.role_task(1, roles, model="window", **ORIGIN)) == jax.tree.map(
         jnp.shape, task
     )
-
-
-@pytest.mark.slow
-def test_the_recurrent_network_differentiates():
-    roles = [[shakespeare.numbered("To be, or not to be " * 2)] * 5 for _ in range(2)]
-    task = shakespeare.role_task(0, roles, model="lstm", **ORIGIN)
-    example = jax.tree.map(lambda leaf: leaf[0, 0], task.train)
-    shapes = jax.eval_shape(jax.grad(task.loss), task.init_params, None, example)
-    assert jax.tree.structure(shapes) == jax.tree.structure(task.init_params)
