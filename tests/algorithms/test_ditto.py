@@ -16,7 +16,6 @@ from toy_problems import least_squares
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.loading import load_method
 from bench.algorithms.parts.then_alone import then_alone
-from bench.errors import InputError
 from bench.kernels import sparse
 from bench.privacy.accounting import epsilon
 
@@ -169,13 +168,3 @@ def test_own_steps_cost_nothing():
         name: epsilon(one, 9) for name, one in plain.items()
     }
     assert {one.protects_against for one in tuned.values()} == {"all other users together"}
-
-
-def test_what_does_not_fit_is_refused():
-    args = SHARED | {"sampler": "poisson", "num_epochs": 1}
-    with pytest.raises(InputError, match="is a stream, on which users cannot train alone"):
-        ALGORITHMS["fine_tuning"].fits(
-            TASK(0), server_step_size=0.1, local_step_size=0.2, num_steps=1, own_steps=5, **args
-        )
-    with pytest.raises(InputError, match="num_sampled is 99"):
-        ALGORITHMS["ditto"].fits(least_squares(), **args | DITTO | {"num_sampled": 99})

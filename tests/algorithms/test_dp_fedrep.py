@@ -149,8 +149,3 @@ def test_privacy_is_that_of_fedavg_and_against_the_other_users():
 def test_bad_values_are_refused(args, said):
     with pytest.raises(InputError, match=said):
         REP.fits(one_factor(), **COMMON | DEFAULTS | args)
-
-
-def test_a_task_without_a_head_is_refused():
-    with pytest.raises(InputError, match="has no representation with a head upon it"):
-        REP.fits(dataclasses.replace(one_factor(), head=None), **COMMON | DEFAULTS)

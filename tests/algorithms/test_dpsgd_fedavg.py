@@ -13,7 +13,6 @@ from tiny_networks import loss, task
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.dpsgd_fedavg import METHOD
 from bench.algorithms.parts.local_dpsgd import FAILURE, local_release, releases
-from bench.data.tasks.quadratic import quadratic
 from bench.errors import InputError
 from bench.kernels import sampling
 from bench.kernels.gradient import gaussian_rows_like
@@ -423,8 +422,3 @@ def test_clients_of_unequal_size_are_refused():
     uneven = dataclasses.replace(task(MEMBERS), num_examples=jnp.array([12, 12, 11]))
     with pytest.raises(InputError, match="the clients of tiny have unequally many examples"):
         METHOD.check(uneven, total_epochs=2, num_epochs=1.0, batch_size=5, **PRIVATE)
-
-
-def test_a_task_without_a_network_is_refused():
-    with pytest.raises(InputError, match="has no network to train"):
-        METHOD.fits(quadratic(0, num_records=128), total_epochs=2, num_epochs=1.0, batch_size=5, **PRIVATE)

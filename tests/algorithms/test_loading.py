@@ -64,12 +64,6 @@ def test_a_factory_of_which_nothing_is_said_promises_nothing(file):
     assert math.isinf(epsilon(method.readings(None, delta=1e-4)["paper"], 1))
 
 
-def test_a_method_and_a_function_are_taken_as_they_are(file):
-    method = load_method(str(file))[1]
-    assert load_method(method)[0] == load_method(method.make)[0] == "still"
-    assert load_method(method)[1].releases is method.releases
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -105,13 +99,6 @@ def test_a_file_that_does_not_import_is_refused_with_the_line(tmp_path, code, wo
     path.write_text(code)
     with pytest.raises(InputError, match=words):
         load_method(str(path))
-
-
-def test_the_line_is_said_of_a_path_from_here_too_and_the_fields_of_a_method(tmp_path, monkeypatch):
-    (tmp_path / "broken.py").write_text(FILE.replace("version=1)", "version=1, costs=None)"))
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=r"broken.py, line \d+ cannot .*'costs': a Method has make, .*, cost, divides"):
-        load_method("broken.py")
 
 
 def test_a_space_may_have_lists_and_intervals(file):
@@ -152,12 +139,6 @@ def test_what_is_no_release_is_refused(said):
         method.readings(None, delta=1e-4)
 
 
-def test_releases_that_stop_are_refused_with_the_reason():
-    method = Method(undeclared, lambda task, *, delta: 1 / 0, version=1)
-    with pytest.raises(InputError, match="fails: ZeroDivisionError"):
-        method.readings(None, delta=1e-4)
-
-
 def test_an_edited_neighbour_that_a_file_imports_changes_its_version(file):
     helper = file.parent / "helper_of_mine.py"
     versions = []
@@ -181,18 +162,6 @@ def test_a_function_is_what_it_uses():
 
     assert made(1.0, 2) == made(1.0, 2)
     assert len({made(1.0, 2), made(0.5, 2), made(1.0, 3)}) == 3
-
-
-def test_releases_without_the_entry_of_the_column_epsilon_are_refused():
-    method = Method(undeclared, lambda task, *, delta: {"mine": full_gaussian(1.0, delta=delta)}, version=1)
-    with pytest.raises(InputError, match="has no entry 'paper'"):
-        method.readings(None, delta=1e-4)
-
-
-def test_a_file_that_is_no_python_file_is_named(tmp_path):
-    (tmp_path / "notes.txt").write_text("a method")
-    with pytest.raises(InputError, match=r"notes\.txt is not a Python file"):
-        load_method(str(tmp_path / "notes.txt"))
 
 
 def test_an_error_that_cannot_say_what_it_is_is_one_line_too(tmp_path):

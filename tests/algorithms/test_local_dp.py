@@ -139,13 +139,3 @@ def test_learning_together_releases_what_learning_alone_does():
     together = METHOD.releases(task, delta=0.01, **args | TOGETHER)
     assert epsilon(together["paper"], 0) == pytest.approx(2 / ARGS["noise_multiplier"])
     assert epsilon(together["true"], 0) == np.inf
-
-
-def test_values_that_have_no_effect_are_refused():
-    for values, said in (
-        ({**TOGETHER, "solver": "descent"}, "agents that learn together minimise exactly"),
-        ({"num_ticks": 5}, "agents that learn alone have no ticks"),
-        ({"learning": "apart"}, "way of learning"),
-    ):
-        with pytest.raises(InputError, match=said):
-            METHOD.fits(logistic_peers(), **arguments(METHOD, ARGS | values))

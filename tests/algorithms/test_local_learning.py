@@ -134,8 +134,3 @@ def test_fine_tuning_leaves_what_is_public_as_it_was_and_waits_for_the_first_rou
     np.testing.assert_array_equal(tuned.w, algorithm.public(state))
     assert np.any(tuned.coefficients)
     assert not np.any(fine_tuned(task, 0, step_size=0.1, num_steps=STEPS)[2].coefficients)
-
-
-def test_fine_tuning_refuses_a_stream():
-    with pytest.raises(InputError, match="is a stream"):
-        FINE_TUNING.check(synthetic(0, num_clients=5, num_features=6), **TOGETHER, step_size=0.1)

@@ -9,10 +9,7 @@ from tiny_peers import MU, N, P, listed, logistic_peers, play, squared_peers, wi
 
 from bench.algorithms.local_models import METHOD
 from bench.algorithms.parts import peers
-from bench.data.tasks.synthetic import synthetic
-from bench.errors import InputError
 from bench.papers.p2p import reference
-from bench.sweeps.spec import arguments
 
 ROUNDS = 30
 
@@ -72,14 +69,3 @@ def test_padding_has_no_effect_and_an_agent_without_examples_stays_at_0(solver):
     empty = play(METHOD, with_nothing(task, 2), ROUNDS, **args).models
     np.testing.assert_array_equal(empty[:, 2], 0)
     assert np.isfinite(empty).all()
-
-
-def test_what_makes_no_sense_is_refused():
-    with pytest.raises(InputError, match="no solver is called 'newtn'"):
-        METHOD.fits(logistic_peers(), **arguments(METHOD, {"mu": MU, "solver": "newtn"}))
-    with pytest.raises(InputError, match=r"task synthetic_0\.1 has no graph of peers"):
-        METHOD.fits(synthetic(0, num_clients=4), **arguments(METHOD, {"mu": MU}))
-    with pytest.raises(InputError, match="no link function"):
-        METHOD.fits(replace(logistic_peers(), linear=None), **arguments(METHOD, {"mu": MU}))
-    with pytest.raises(InputError, match=r"step_size is 0\.0"):
-        arguments(METHOD, {"mu": MU, "step_size": 0.0})

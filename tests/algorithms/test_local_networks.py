@@ -13,7 +13,6 @@ from bench.algorithms.dpsgd_fedavg import dpsgd_fedavg
 from bench.algorithms.local_networks import local_networks
 from bench.comparison.problems import problem_named
 from bench.data.tasks.images import accuracy
-from bench.errors import InputError
 from bench.models.linear import Personal
 from bench.privacy.accounting import epsilon
 
@@ -94,11 +93,6 @@ def test_the_score_is_the_mean_over_the_clients_networks():
     for name, value in mean.items():
         assert value == pytest.approx(np.mean([one[name] for one in each]), rel=1e-6)
     assert len({float(one["test_loss"]) for one in each}) > 1
-
-
-def test_a_batch_larger_than_a_client_is_refused():
-    with pytest.raises(InputError, match="batch_size is 5, more than the 4 examples"):
-        METHOD.fits(saturated(), total_epochs=1, **ARGS | {"batch_size": 5})
 
 
 @pytest.mark.parametrize("name", ["images", "few_images"])

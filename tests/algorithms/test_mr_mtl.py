@@ -14,7 +14,7 @@ from toy_problems import EXAMPLES, least_squares
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.dp_fedavg import dp_fedavg
 from bench.algorithms.local_learning import local_learning
-from bench.algorithms.mr_mtl import check, mr_mtl, releases, silo_noise
+from bench.algorithms.mr_mtl import mr_mtl, releases, silo_noise
 from bench.data.task import Task
 from bench.errors import InputError
 from bench.kernels.gradient import gaussian_rows_like
@@ -243,11 +243,3 @@ def test_bad_values_are_one_line(args, said):
     given = PRIVATE | dict(batch_size=4, sampler="poisson", start="own") | args
     with pytest.raises(InputError, match=said):
         ALGORITHMS["mr_mtl"].fits(unequal(), **given)
-
-
-def test_a_stream_and_a_silo_without_records_are_refused():
-    given = PRIVATE | dict(batch_size=4, sampler="poisson", start="own")
-    with pytest.raises(InputError, match="a silo of unequal has no record"):
-        check(unequal(sizes=[3, 0]), **given)
-    with pytest.raises(InputError, match="needs stored records"):
-        check(Task(init_params=jnp.zeros(2), num_examples=jnp.ones(2, jnp.int32)), **given)

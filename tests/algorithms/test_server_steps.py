@@ -7,7 +7,6 @@ from slow_cases import cases
 
 from bench.algorithms import ALGORITHMS
 from bench.data.tasks.synthetic import synthetic
-from bench.errors import InputError
 from bench.privacy.accounting import epsilon
 
 COMMON = dict(
@@ -109,8 +108,3 @@ def test_privacy_is_that_of_fedavg_whatever_the_server_does():
         assert {key: epsilon(one, 7) for key, one in ours.items()} == {
             key: epsilon(one, 7) for key, one in theirs.items()
         }
-
-
-def test_an_unknown_optimiser_is_refused():
-    with pytest.raises(InputError, match="no optimiser is called 'adm'"):
-        ALGORITHMS["dp_fedopt"].fits(TASK, **COMMON | {"optimiser": "adm"})

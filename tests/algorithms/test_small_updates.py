@@ -10,7 +10,6 @@ from bench.algorithms import ALGORITHMS
 from bench.algorithms.dp_fedls import smoothed
 from bench.algorithms.parts.sparse_messages import at_random, largest, number_kept
 from bench.data.tasks.synthetic import synthetic
-from bench.errors import InputError
 from bench.privacy.accounting import epsilon
 
 FEATURES = 40
@@ -188,10 +187,3 @@ def test_their_local_steps_in_numpy(name, args):
             delta = np.where(np.abs(delta) >= np.sort(np.abs(delta))[-3], delta, 0)
         w = w - 0.1 * delta * min(1, 0.5 / np.linalg.norm(delta))
     np.testing.assert_allclose(found, w, rtol=1e-4, atol=1e-6)
-
-
-@pytest.mark.parametrize("name", ["dp_fedsam", "dp_fedblur", "dp_fedsmp"])
-@pytest.mark.parametrize("kept", [0.0, -1.0, 1.5, float("nan")])
-def test_a_share_that_is_none_is_refused(name, kept):
-    with pytest.raises(InputError, match=r"kept is .*: it is the share of a message's numbers"):
-        ALGORITHMS[name].fits(TASK, **COMMON | {"kept": kept})

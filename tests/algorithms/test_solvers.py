@@ -9,13 +9,11 @@ import pytest
 from slow_cases import cases, rows
 from tiny_silos import random_records, run, task_of
 
-from bench.algorithms import ALGORITHMS
 from bench.algorithms.accelerated import accelerated, stage_rounds
 from bench.algorithms.localized import localized
 from bench.algorithms.minibatch_sgd import minibatch_sgd
 from bench.algorithms.parts import silos
 from bench.algorithms.subgradient import subgradient
-from bench.errors import InputError
 from bench.models import linear
 from bench.papers.isrl import reference
 
@@ -254,18 +252,3 @@ def test_every_solver_takes_every_smoothing_and_learns(solver, smoothing):
     models = run(method, 20)
     losses = np.maximum(0, 1 - np.asarray(task.train[1]) * np.einsum("lnd,td->tln", x, models)).mean((1, 2))
     assert losses[-1] < 0.6 * losses[0]
-
-
-def test_an_unknown_solver_is_refused():
-    args = dict(
-        num_sampled=3, num_phases=1, phase_rounds=2, clip_norm=1.0, noise_multiplier=0.0, sampler="all", batch_size=1
-    )
-    with pytest.raises(InputError, match="no solver is called 'acelerated'"):
-        ALGORITHMS["localized"].check(random_records(0), solver="acelerated", smoothing="none", **args)
-
-
-def test_all_methods_are_there():
-    names = {"minibatch_sgd", "accelerated", "localized", "subgradient"}
-    assert names <= set(ALGORITHMS)
-    makes = [ALGORITHMS[name].make for name in sorted(names)]
-    assert all(a is not b for a, b in itertools.combinations(makes, 2))

@@ -38,44 +38,12 @@ def test_a_bar_and_a_line_count_and_what_lies_beside_the_panel_does_not(ax):
     assert goes_beyond(ax)
 
 
-def test_a_line_that_leaves_between_two_points_beside_the_panel_goes_beyond(ax):
-    ax.plot([0.0, 4.0], [4.0, 0.0])
-    ax.set_xlim(1, 3)
-    ax.set_ylim(0, 3)
-    assert not goes_beyond(ax)  # at x = 1 it is at the corner
-    ax.set_ylim(0, 2.5)
-    assert goes_beyond(ax)
-    ax.set_xlim(2, 3)
-    assert not goes_beyond(ax)
-
-
 @pytest.mark.parametrize(("value", "beyond"), [(1e-9, True), (0.0, True), (1e-7, False), (1e-5, False)])
 def test_on_a_logarithmic_axis_small_values_count_as_they_are_drawn(ax, value, beyond):
     ax.plot(X, [1.0, value, 2.0])
     ax.set_yscale("log")
     ax.set_ylim(1e-7, 3)
     assert goes_beyond(ax) == beyond
-
-
-def test_gaps_in_a_line_are_nowhere(ax):
-    ax.plot(X, [1.0, np.nan, 2.0])
-    ax.plot([1.0], [1.5])
-    ax.set_ylim(1, 2)
-    assert not goes_beyond(ax)
-    ax.plot([2.0], [2.5])
-    ax.set_ylim(1, 2)
-    assert goes_beyond(ax)
-
-
-def test_marks_levels_and_hidden_panels_do_not_count(ax):
-    ax.plot(X, X)
-    ax.scatter(X, X, s=400)
-    ax.axhline(2.0)
-    ax.axhspan(1.0, 2.0)
-    assert not goes_beyond(ax)
-    ax.set_ylim(0, 1)
-    ax.set_visible(False)
-    assert not goes_beyond(ax)
 
 
 @pytest.mark.parametrize("top", [5.0, 10.0])

@@ -198,19 +198,6 @@ def test_carried_columns_belong_to_the_step_that_was_chosen():
     assert curves["of_seed"].to_dict() == {"shown": 0.5, "other": 0.5}
 
 
-def test_an_infinite_epsilon_is_carried():
-    table = runs({0.1: [1.0, 1.0]}, group=0).assign(epsilon=np.inf)
-    curves = select.tuned_curves(
-        table, by=["group"], value="metric", best="min", tunings={"shown": "metric"}, carry=["epsilon"]
-    )
-    assert list(curves["epsilon"]) == [np.inf]
-
-
-def test_where_from_names_every_source_once():
-    table = pd.DataFrame({"source": ["b", "a", "b"], "task": "t", "scale": "smoke", "commit": ["x", "y", "x"]})
-    assert select.where_from(table) == {"source": "a, b", "task": "t", "scale": "smoke", "commit": "x, y"}
-
-
 def test_more_repetitions_of_one_value_do_not_make_it_the_only_one():
     """Two steps with three repetitions and one with four: the worse one, which has more, is not chosen for that."""
     rows = [(step, seed, {0.1: 0.9, 0.2: 0.3, 0.3: 0.5}[step]) for step in (0.1, 0.2, 0.3) for seed in range(3)]
@@ -227,12 +214,6 @@ def test_metrics_that_can_diverge_have_geometric_means(metric):
     assert found[metric].tolist() == pytest.approx([10.0, 1e5])
     assert set(found["mean"]) == {"geometric"}
     assert (found["low"] > 0).all()
-
-
-def test_the_kind_of_mean_does_not_depend_on_the_other_methods():
-    rows = pd.DataFrame({"trial": [0, 1, 0, 1], "seed": 0, "at": ["a", "a", "b", "b"], "loss": [1.0, 2.0, 1e4, 1e6]})
-    alone, beside = (select.averaged(part, by=["at"], value="loss") for part in (rows[:2], rows))
-    assert alone["loss"][0] == beside["loss"][0] == pytest.approx(2**0.5)
 
 
 @pytest.mark.parametrize("metric", ["test_accuracy", "test_error", "score"])

@@ -33,20 +33,6 @@ def drawn(share: bool, names: int = 2, width: float | None = None):
     return figure, ax
 
 
-def test_a_title_that_is_wider_than_the_figure_is_broken_after_its_colon():
-    with style.applied():
-        heights = []
-        for words in ("short", "so many words that the line is far wider than the figure, " * 2):
-            figure, ax = style.subplots(figsize=(6.0, 4.0))
-            style.head(figure, f"A name: {words}", [Line2D([], [], label="a method")])
-            top = figure._suptitle.get_window_extent()
-            heights.append(ax.get_window_extent().height)
-            assert ("\n" in figure.get_suptitle()) == (words != "short")
-            assert top.y1 <= figure.bbox.height
-            assert top.y0 > figure.legends[0].get_window_extent().y1 - 8  # without the legend's own margin
-    assert heights[0] == pytest.approx(heights[1], abs=2)
-
-
 def reds(figure) -> np.ndarray:
     """Rows of the picture in which something is red, from the top."""
     with style.applied():
@@ -67,19 +53,6 @@ def test_what_is_shown_of_an_interval_of_shares_is_within_0_and_1():
     figure, ax = drawn(share=False)
     assert ax.get_ylim() == (-0.6, 1.6)
     assert len(reds(figure)) > 0.7 * ax.get_window_extent().height
-
-
-def test_intervals_stay_within_axes_that_end_before_1():
-    with style.applied():
-        figure, ax = style.subplots(figsize=(6.0, 4.0))
-        style.curve(ax, TABLE, "x", "share", color="red")
-        ax.set_ylim(0.4, 0.6)
-        style.percent(ax.yaxis)
-        style.head(figure, "A title")
-    box, height = ax.get_window_extent(), figure.canvas.get_width_height()[1]
-    rows = reds(figure)
-    assert rows.min() >= height - box.y1 - 3
-    assert rows.max() <= height - box.y0 + 3
 
 
 @pytest.mark.parametrize("width", [None, 4.0])
@@ -106,16 +79,6 @@ def test_a_picture_for_print_has_its_width_and_the_text_of_a_journal(tmp_path):
         assert ax.yaxis.label.get_window_extent().height <= figure.bbox.height
 
 
-def test_a_legend_within_a_single_panel_stands_above_it_in_print():
-    with style.applied(3.25):
-        figure, ax = style.subplots(figsize=(6.0, 4.0))
-        ax.plot([0, 1], [0, 1], label="a line")
-        ax.legend()
-        style.head(figure, "A title")
-    assert ax.get_legend() is None
-    assert [text.get_text() for legend in figure.legends for text in legend.texts] == ["a line"]
-
-
 def test_a_width_that_leaves_panels_no_room_is_refused():
     with pytest.raises(InputError, match=r"2\.39 inches is too narrow for this picture"):
         drawn(share=True, width=2.39)
@@ -135,19 +98,3 @@ def test_a_pdf_is_made_where_it_is_asked_for_and_an_earlier_one_does_not_stay_be
     assert [path.suffix for path in save_picture(figure, TABLE, tmp_path, "name", pdf=True)] == [".png", ".csv", ".pdf"]
     assert [path.suffix for path in save_picture(figure, TABLE, tmp_path, "name")] == [".png", ".csv"]
     assert {path.name for path in tmp_path.iterdir()} == {"name.png", "name.csv"}
-
-
-@pytest.mark.parametrize(
-    ("low", "expected"),
-    [
-        (0.002, {0.005: "0.005", 0.01: "0.01", 2.0: "2"}),
-        (5e-5, {7e-5: r"$7\cdot10^{-5}$", 1e-4: "$10^{-4}$", 0.0015: r"$1.5\cdot10^{-3}$"}),
-    ],
-)
-def test_labels_of_a_logarithmic_axis_are_of_one_kind(low, expected):
-    _, ax = style.subplots(figsize=(3, 2))
-    ax.set_yscale("log")
-    ax.set_ylim(low, 10.0)
-    style.plain_log_ticks(ax.yaxis)
-    label = ax.yaxis.get_major_formatter()
-    assert {value: label(value, 0) for value in expected} == expected

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bench.analysis import metric_limits, tables
+from bench.analysis import tables
 from bench.analysis.measured import is_name
 from bench.analysis.tables import without_formulas
 
@@ -40,30 +40,12 @@ def test_an_interval_is_written_up_to_the_values_that_its_metric_can_have():
     assert tables.with_interval(0.1, -0.1, 0.3) == "0.1000 [-0.1000, 0.3000]"
 
 
-def test_shares_are_told_by_name_and_values():
-    assert metric_limits.are_shares(pd.Series([0.0, 1.0, np.nan, np.inf], name="test_accuracy_per_user"))
-    assert not metric_limits.are_shares(pd.Series([0.5, 1.5], name="test_error"))
-    assert not metric_limits.are_shares(pd.Series([0.5], name="test_squared_error"))
-    assert not metric_limits.are_shares(pd.Series([0.5], name="excess_risk"))
-
-
 def test_latex_has_no_letters_that_pdflatex_lacks():
     text = tables.latex(pd.DataFrame({"ε = 1": ["0.5 ± 0.1", "$\\sigma ≤ 1$", "3 × 2 – −1"]}))
     assert text.isascii()
     assert r"$\varepsilon$ = 1" in text
     assert r"0.5 $\pm$ 0.1" in text
     assert r"$\sigma \leq  1$" in text
-
-
-def test_a_table_for_a_terminal_goes_on_below_where_it_is_too_wide():
-    cells = pd.DataFrame({"method": ["a", "longer"], "ε = 1": ["0.5 (1)", "0.25 (2)"], "ε = 2": ["1", "2"]})
-    assert tables.plain(cells, 30).splitlines() == [
-        "method     ε = 1  ε = 2",
-        "a        0.5 (1)      1",
-        "longer  0.25 (2)      2",
-    ]
-    below = tables.plain(cells, 20).split("\n\n")
-    assert [part.splitlines()[1].split() for part in below] == [["a", "0.5", "(1)"], ["a", "1"]]
 
 
 def test_a_text_of_others_holds_no_link_and_no_tag():

@@ -97,11 +97,6 @@ def test_the_whole_committed_file_is_what_is_made():
     _same(make.accounting_file(), FILE)
 
 
-def test_a_text_is_json_that_reads_back():
-    assert json.loads(make.text_of(FILE)) == FILE
-    assert make.text_of(FILE) == (FOLDER / ACCOUNTING).read_text()
-
-
 @pytest.mark.parametrize("removed", [True, False])
 def test_one_poisson_sampled_round_has_its_closed_form(removed):
     """delta = P(L > eps) - e^eps Q(L > eps), by the normal distribution alone."""

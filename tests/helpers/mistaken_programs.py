@@ -128,10 +128,6 @@ def _clip_leaves(tree: Tree, clip_norm: float) -> Tree:
     return {name: clip({name: leaf}, clip_norm)[name] for name, leaf in tree.items()}
 
 
-def _clip_leaves_to_a_share(tree: Tree, clip_norm: float) -> Tree:
-    return _clip_leaves(tree, clip_norm / len(tree) ** 0.5)
-
-
 def _layers(tree: Tree) -> dict[str, Tree]:
     """Return the leaves by layer: those with the same ending, and all where there are no endings."""
     found: dict[str, Tree] = {}
@@ -156,10 +152,6 @@ def _normalise(tree: Tree, clip_norm: float) -> Tree:
     return scaled(tree, clip_norm / max(norm(tree), 1e-300))
 
 
-def _clip_by_l1(tree: Tree, clip_norm: float) -> Tree:
-    return scaled(tree, min(1.0, clip_norm / max(float(sum(np.abs(leaf).sum() for leaf in tree.values())), 1e-300)))
-
-
 def _without_biases(tree: Tree) -> Tree:
     return {name: leaf for name, leaf in tree.items() if not name.startswith("bias")}
 
@@ -168,24 +160,12 @@ def _clip_by_norm_of_weights(tree: Tree, clip_norm: float) -> Tree:
     return scaled(tree, min(1.0, clip_norm / max(norm(_without_biases(tree)), 1e-300)))
 
 
-def _leave_biases(tree: Tree, clip_norm: float) -> Tree:
-    return tree | clip(_without_biases(tree), clip_norm)
-
-
 def _clip_sum(run: Run, model: Tree, clipped: list[Tree], participants: list[int]) -> Tree:
     return clip(total(run, model, clipped, participants), run.clip_norm)
 
 
-def _clip_mean(run: Run, summed: Tree, participants: list[int]) -> Tree:
-    return clip(mean(run, summed, participants), run.clip_norm)
-
-
 def _mean_of_participants(run: Run, summed: Tree, participants: list[int]) -> Tree:
     return scaled(summed, 1 / max(len(participants), 1))
-
-
-def _clip_mean_of_participants(run: Run, summed: Tree, participants: list[int]) -> Tree:
-    return clip(_mean_of_participants(run, summed, participants), run.clip_norm)
 
 
 def _mean_of_all(run: Run, summed: Tree, participants: list[int]) -> Tree:
@@ -194,10 +174,6 @@ def _mean_of_all(run: Run, summed: Tree, participants: list[int]) -> Tree:
 
 def _step_along_sum(run: Run, model: Tree, summed: Tree, averaged: Tree) -> Tree:
     return moved(run, model, summed, summed)
-
-
-def _opposite(run: Run, model: Tree, summed: Tree, averaged: Tree) -> Tree:
-    return moved(run, model, summed, scaled(averaged, -1))
 
 
 def _without_step_size(run: Run, model: Tree, summed: Tree, averaged: Tree) -> Tree:
@@ -248,10 +224,6 @@ def _before_minus_after(run: Run, model: Tree, unit: int) -> Tree:
     return scaled(vector(run, model, unit), -1)
 
 
-def _sum_of_gradients(run: Run, model: Tree, unit: int) -> Tree:
-    return scaled(vector(run, model, unit), -1 / _local(run)[0])
-
-
 def _weight(run: Run, unit: int) -> int:
     return len(run.data[unit]["y"])
 
@@ -268,36 +240,25 @@ def _mean_of_examples(run: Run, summed: Tree, participants: list[int]) -> Tree:
 # What a mistake is called -> the program that makes it.
 MISTAKES = {
     "the sum is clipped as a whole, instead of every vector": Program(clip=_unclipped, total=_clip_sum),
-    "the mean is clipped as a whole, instead of every vector": Program(clip=_unclipped, mean=_clip_mean),
-    "the mean over the actual participants is clipped as a whole, instead of every vector": Program(
-        clip=_unclipped, mean=_clip_mean_of_participants
-    ),
     "nothing is clipped": Program(clip=_unclipped),
     "every leaf is clipped to C by itself": Program(clip=_clip_leaves),
-    "every leaf is clipped by itself, to C / sqrt(number of leaves)": Program(clip=_clip_leaves_to_a_share),
-    "every layer is clipped to C by itself": Program(clip=_clip_layers),
     "every layer is clipped by itself, to C / sqrt(number of layers)": Program(clip=_clip_layers_to_a_share),
     "every coordinate is clipped to [-C, C], instead of the norm": Program(clip=_clip_values),
     "vectors shorter than C are made longer, to norm C": Program(clip=_normalise),
-    "the L1 norm is clipped, instead of the L2 norm": Program(clip=_clip_by_l1),
     "the norm leaves out the biases": Program(clip=_clip_by_norm_of_weights),
-    "biases are neither in the norm nor clipped": Program(clip=_leave_biases),
     "the loss is averaged over the batch before clipping, and the sum is divided once more": Program(
         vector=_vector_of_mean_loss
     ),
-    "the loss is averaged over the batch before clipping": Program(vector=_vector_of_mean_loss, mean=_not_divided),
     "the sum is divided by the actual number of participants, instead of the expected one": Program(
         mean=_mean_of_participants
     ),
     "the sum is divided by the number of all units": Program(mean=_mean_of_all),
     "the sum is not divided": Program(mean=_not_divided),
     "the model moves by the sum, instead of the mean": Program(moved=_step_along_sum),
-    "the model moves in the opposite direction": Program(moved=_opposite),
     "the model moves without its step size": Program(moved=_without_step_size),
 }
 # The same for runs with local steps.
 LOCAL_MISTAKES = {
-    "the local steps are taken in the reverse order": Program(vector=_with_batches(lambda steps, _: steps[::-1])),
     "the gradients of all local steps are taken at the model before the round": Program(vector=_all_at_start),
     "only the first local step is taken": Program(vector=_with_batches(lambda steps, _: steps[:1])),
     "every local step uses all examples of the user": Program(
@@ -310,9 +271,7 @@ LOCAL_MISTAKES = {
         vector=_clipped_steps, clip=_unclipped
     ),
     "the vector is the model before the round - the model after it": Program(vector=_before_minus_after),
-    "the vector is the sum of the gradients, without the local step size": Program(vector=_sum_of_gradients),
     "users count by their numbers of examples": Program(total=_weighted, mean=_mean_of_examples),
-    "clipped vectors are multiplied by the numbers of examples": Program(total=_weighted),
 }
 
 

@@ -129,29 +129,3 @@ def test_the_grids_arguments_give_the_programs_steps(a, task):
         np.testing.assert_allclose(params.theta[user], -num_sampled * eta_theta * g_theta, atol=1e-5)
     jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, atol=1e-5), params.w, expected)
     assert float(info["clipped"]) == pytest.approx(np.mean([norm > clip_norm for norm in norms]))
-
-
-@pytest.mark.slow
-def test_local_learning_keeps_the_random_representation_and_accuracy_is_counted(task):
-    algorithm = ALGORITHMS["ppsgd"].make(
-        task,
-        num_sampled=2,
-        batch_size=2,
-        sampler="queue",
-        step_size=2.0,
-        personalization=0.0,
-        clip_norm=0.1,
-        noise_multiplier=1.0,
-    )
-    state, _ = jax.jit(algorithm.round)(jax.random.key(0), algorithm.init(jax.random.key(0)))
-    params = algorithm.params(state)
-    jax.tree.map(np.testing.assert_array_equal, params.w, task.init_params)
-    assert float(jnp.max(jnp.abs(params.theta))) > 0
-    found = jax.jit(task.metrics)(params, task)
-    pixels, labels, client = task.evaluation["test"]
-    phi = jax.jit(digits_cnn.features)(params.w, pixels)
-    scores = [phi[j] @ (params.w["head"] + params.theta[i]) for j, i in enumerate(client)]
-    predictions = np.argmax(np.stack(scores), axis=-1)
-    assert float(found["test_accuracy"]) == pytest.approx(np.mean(predictions == np.asarray(labels)))
-    broken = params._replace(theta=params.theta.at[0].set(jnp.nan))
-    assert math.isnan(jax.jit(task.metrics)(broken, task)["test_accuracy"])

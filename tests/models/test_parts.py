@@ -91,13 +91,6 @@ def test_parts_that_a_model_does_not_have_are_refused(params, entries, words):
         split(params, entries)
 
 
-def test_a_task_without_a_head_is_refused_by_methods_that_need_one():
-    from bench.data.tasks.bounded import bounded
-
-    with pytest.raises(InputError, match="has no representation with a head upon it"):
-        bounded(0).parts()
-
-
 @pytest.mark.parametrize("theta", cases(["none", "all", "head", "representation and head"], slow={"none"}))
 def test_every_form_of_models_predicts_loses_and_is_measured_alike(theta):
     """Against a loop over users whose whole models are put together by hand."""
@@ -165,13 +158,6 @@ def test_networks_that_draw_or_are_not_finite_are_refused_as_what_they_are(dropo
         initial_parameters(Trouble(dropout), key, jax.random.normal(key, (3, 5)))
 
 
-def test_a_network_that_does_not_fit_is_named():
-    with pytest.raises(InputError, match=r"network Small gives \(3, 4, 2\)"):
-        initial_parameters(Small(), jax.random.key(0), jnp.ones((3, 4, 5)))
-    with pytest.raises(InputError, match="network Classifier fails on inputs"):
-        initial_parameters(digits_cnn.Classifier(), jax.random.key(0), jnp.ones((3, 5)))
-
-
 def squares(logits, label):
     """The loss of one class against the others, of Figure 1d."""
     return jnp.mean(jnp.square(logits - (jax.nn.one_hot(label, digits_cnn.NUM_CLASSES) - 0.1)))
@@ -227,24 +213,6 @@ def test_the_head_of_ppsgd_is_that_of_figure_1d():
         lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), other.w["representation"], one.w["representation"]
     )
     assert float(jnp.max(jnp.abs(one.theta))) > 0
-
-
-@pytest.mark.slow
-def test_learning_alone_and_fine_tuning_start_at_the_common_model():
-    """A local model is 0 at first: with steps of length 0 every user predicts as the common model does."""
-    task = small_task()
-    still = dict(num_sampled=2, batch_size=2, sampler="fixed", clip_norm=1.0, noise_multiplier=0.0, step_size=0.0)
-    for name, args in {
-        "local_learning": {"batch_size": 2, "step_size": 0.0},
-        "ppsgd": {**still, "personalization": 1.0},
-        "fine_tuning": {**still, "server_step_size": 0.0, "local_step_size": 0.0, "own_steps": 2},
-        "ditto": {**still, "local_step_size": 0.0, "regularization": 0.0},
-    }.items():
-        algorithm = ALGORITHMS[name].make(task, **args)
-        state, _ = jax.jit(algorithm.round)(jax.random.key(0), algorithm.init(jax.random.key(0)))
-        inputs = task.evaluation["test"][0]
-        expected = predict(apply_of(Small()), task.init_params, inputs)
-        np.testing.assert_allclose(predict(apply_of(Small()), algorithm.params(state), inputs), expected, atol=1e-6)
 
 
 def test_tasks_of_all_trials_share_one_loss_and_one_metric():

@@ -76,14 +76,3 @@ def test_closed_forms_are_refused_outside_their_range(call, said):
         call()
     assert said in str(error.value)
     assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize("delta", [0.0, 1.0, 2.0, math.nan])
-@pytest.mark.parametrize("form", [isrl.moments_noise_multiplier, isrl.zcdp_noise_multiplier])
-def test_a_delta_that_is_no_probability_is_refused(form, delta):
-    with pytest.raises(InputError, match="delta is"):
-        form(1.0, delta, rounds=5)
-    with pytest.raises(InputError, match="epsilon is"):
-        form(0.0, DELTA, rounds=5)
-    with pytest.raises(InputError, match="rounds is 0"):
-        form(1.0, DELTA, rounds=0)

@@ -1,7 +1,6 @@
 """The sweeps of the peer-to-peer paper: they resolve, their noise costs its budget, tiny ones run into Parquet."""
 
 import math
-import sys
 from functools import cache, partial
 
 import numpy as np
@@ -11,16 +10,13 @@ from slow_cases import cases
 from tiny_data import stand_in, write
 from tiny_peers import logistic_peers
 
-from bench import __main__ as command
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.coordinate_descent import METHOD
 from bench.data.tasks.movielens import movielens
-from bench.data.tasks.peers import linear_p2p
 from bench.execution.run import run_sweep
 from bench.papers.p2p import noise
 from bench.papers.p2p import sweeps as p2p
 from bench.privacy.accounting import epsilon
-from bench.store import SCALES
 from bench.sweeps.points import resolve
 from bench.sweeps.spec import Sweep, arguments, thin
 
@@ -78,24 +74,6 @@ def test_every_sweep_resolves_on_its_tasks(name, scale):
     assert sum(map(len, resolved.values())) == sum(len(entry.points) for entry in sweep.entries.values())
     assert all(resolved.values())  # no task that no point uses
     assert sweep.name == name
-
-
-@pytest.mark.parametrize("name", SWEEPS)
-def test_laptop_is_paper_and_smoke_is_a_part_of_it(name):
-    whole = SWEEPS[name]("paper")
-    assert SWEEPS[name]("laptop")._replace(entries={}, tasks={}, num_rounds=0) == whole._replace(
-        entries={}, tasks={}, num_rounds=0
-    )
-    for label, points in points_of(name, "laptop").items():
-        pd.testing.assert_frame_equal(points, points_of(name)[label])
-    smoke = SWEEPS[name]("smoke")
-    assert set(smoke.tasks) <= set(whole.tasks)
-    assert set(smoke.entries) == set(whole.entries)
-    assert smoke.seeds < whole.seeds
-    for label, points in points_of(name, "smoke").items():
-        merged = points.merge(points_of(name)[label], how="left", indicator=True)
-        assert (merged["_merge"] == "both").all(), label
-        assert 0 < len(points) < len(points_of(name)[label]) or len(points_of(name)[label]) <= 2
 
 
 @pytest.mark.parametrize("name", ["p2p_private", "p2p_dimensions", "p2p_movielens"])
@@ -217,20 +195,6 @@ def results(tmp_path_factory, ratings):
     return rows
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SWEEPS)
-def test_a_tiny_one_runs_into_parquet(results, name):
-    rows, sweep = results(name), tiny(name)
-    assert set(rows["algorithm"]) == set(sweep.entries)
-    assert rows["point"].nunique() == sum(len(entry.points) for entry in sweep.entries.values())
-    score = "test_rmse" if name == "p2p_movielens" else "test_accuracy"
-    assert np.isfinite(rows[[score, "objective"]]).all(axis=None)
-    moving = rows[rows["algorithm"] != "one release"]  # which is where its ticks lead to from the start
-    assert (moving.groupby("point")["objective"].nunique() > 1).all()
-    assert (rows["delta"] == p2p.DELTA).all()
-    assert set(rows["neighbors"]) == {"replace one"}
-
-
 @pytest.mark.parametrize(
     "name", ["p2p_private", pytest.param("p2p_dimensions", marks=pytest.mark.slow), "p2p_movielens"]
 )
@@ -266,20 +230,3 @@ def test_the_other_methods_have_the_epsilon_that_is_theirs(results):
 
 
 # ---- On a task that is not for peers ----
-
-
-@pytest.mark.parametrize("name", SWEEPS)
-def test_a_task_without_a_graph_is_one_line_and_status_2(name, monkeypatch, capsys, tmp_path):
-    words = ["bench", "run", name, "--task", "synthetic_0.1", "--scale", "smoke", "--out", str(tmp_path / "results")]
-    monkeypatch.setattr(sys, "argv", words)
-    assert command.main() == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(
-        "error: task synthetic_0.1 has no graph of peers with objectives of their own: use a task that"
-    )
-    assert not (tmp_path / "results").exists()
-
-
-def test_all_scales_are_known():
-    assert set(SCALES) == {"smoke", "laptop", "paper"}
-    assert linear_p2p in [make for make in p2p.p2p_convergence("smoke").tasks.values()]

@@ -7,7 +7,6 @@ import pytest
 from scipy import optimize
 from slow_cases import cases
 
-from bench.errors import InputError
 from bench.papers.p2p import theory as p2p
 
 
@@ -240,8 +239,3 @@ def test_a_long_schedule_does_not_underflow():
     mine = p2p.allocation(1.0, np.array([0, 10**6]), 0.5, "published")
     assert mine.tolist() == [1.0, 0.0]
     assert p2p.allocation(1.0, np.array([0, 10**6]), 0.5, "unrolled").tolist() == [0.0, 1.0]
-
-
-def test_other_weights_are_refused():
-    with pytest.raises(InputError, match="did you mean published"):
-        p2p.allocation(1.0, np.arange(3), 0.9, "publised")

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import pytest
 
 from bench.errors import InputError
-from bench.perf import accelerator, report_accelerator, users
+from bench.perf import accelerator, report_accelerator
 from bench.perf.accelerator import Probe
 from bench.perf.counts import Counts
 from bench.perf.measure import Workload
@@ -39,21 +39,6 @@ def test_what_has_no_data_or_no_time_is_left_out_and_named(monkeypatch):
     assert 0 < rates["share_of_limit"] < 1
     assert json.loads(json.dumps(found))["device"]
     assert set(accelerator.measure(seconds=-1, say=said.append)["left_out"]) == {"a", "b", "c", "Opacus"}
-
-
-def test_every_number_of_users_has_its_programs():
-    names = [each.what for each in accelerator.probes(counts=(100, 1000))]
-    assert len(set(names)) == len(names)
-    for number in ("100 users", "1,000 users"):
-        assert sum(name.endswith(number) for name in names) == 3
-
-
-@pytest.mark.slow
-def test_networks_of_users_are_trained(monkeypatch):
-    workload = users.round_of("ppsgd", accelerator.random_digits(3))
-    workload.run()
-    weights = 25_680 + 320
-    assert workload.work.flops > 3 * users.EXAMPLES * 2 * weights
 
 
 def test_without_an_accelerator_it_says_what_to_do(tmp_path):

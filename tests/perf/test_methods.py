@@ -1,7 +1,5 @@
 """What `bench perf methods` prints: rounds of methods in turns with those of DP-FedAvg."""
 
-import pytest
-
 from bench.algorithms import ALGORITHMS
 from bench.perf import methods
 from bench.sweeps.spec import arguments
@@ -33,10 +31,3 @@ def test_every_case_is_a_method_with_its_arguments(monkeypatch):
             known = methods._known(method, few)
             ALGORITHMS[method].fits(task, **arguments(ALGORITHMS[method], known))
             assert few.keys() - known.keys() <= {"server_step_size", "batch_size"}, name
-
-
-@pytest.mark.slow
-def test_rounds_are_measured(monkeypatch):
-    monkeypatch.setattr(methods, "FEATURES", 3)
-    (line,) = methods.methods(names=("FedProx",), repeats=1)
-    assert 0 < line.value < 100

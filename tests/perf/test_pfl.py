@@ -40,11 +40,3 @@ def test_all_examples_of_a_step_are_counted(monkeypatch, name):
     forward = count(lambda params, x: module.apply({"params": params}, x), params, inputs).flops
     # A forward pass, the gradients in the inputs of all layers but the first, and those in the parameters.
     assert 2.5 * forward < (flops[16] - flops[8]) / 8 < 3.5 * forward
-
-
-def test_steps_are_timed_in_turn(monkeypatch):
-    monkeypatch.setattr(pfl, "REPEAT_SECONDS", 0.0)
-    calls = []
-    timed = pfl._in_turn({name: lambda name=name: calls.append(name) for name in "ab"})
-    assert calls == [*"aabb", *("ab" * pfl.REPEATS)]
-    assert all(0 <= times.best <= times.median for times in timed.values())

@@ -3,8 +3,7 @@
 import jax.numpy as jnp
 import pytest
 
-from bench.data.files import DataFiles
-from bench.perf import BENCHMARKS, limits, shares
+from bench.perf import BENCHMARKS, shares
 from bench.perf.counts import Counts
 from bench.perf.measure import Workload
 
@@ -22,11 +21,6 @@ def test_every_benchmark_has_workloads_but_those_of_whole_runs_of_many_methods_a
     assert {*(work.partition(",")[0] for work in shares.GRIDS), *shares.OTHERS} <= set(BENCHMARKS)
 
 
-def test_a_workload_is_found_by_its_name(monkeypatch):
-    monkeypatch.setitem(shares.OTHERS, "users", {"users, dp_fedavg": a_workload})
-    assert shares.make("users, dp_fedavg", DataFiles(), 1e9).units == 20
-
-
 def test_the_line_of_one_worker_names_the_limit_that_binds():
     line = shares.row("w", "1 core", [rates(10, arithmetic_s=0.05, moving_s=0.01)])
     assert line == ("w", "step", "1 core", "100", "20", "10", "40 GFLOP/s", "50 %")
@@ -34,28 +28,11 @@ def test_the_line_of_one_worker_names_the_limit_that_binds():
     assert line[-2:] == ("40 GB/s", "25 %")
 
 
-def test_workers_and_their_limits_are_added_up():
-    both = [rates(10, 0.05, 0.01), rates(6, 0.1, 0.01)]
-    assert shares.row("w", "2 cores", both)[3:] == ("62.5", "32", "16", "60 GFLOP/s", "53 %")
-
-
 def test_alone_the_fastest_call_counts_and_beside_others_all(monkeypatch):
     clock = iter([0, 1, 1, 5, 5, 7, 0, 1, 1, 5, 5, 7])
     monkeypatch.setattr(shares.time, "perf_counter", lambda: next(clock))
     assert shares.rate(a_workload(), several=False) == 20
     assert shares.rate(a_workload(), several=True) == pytest.approx(60 / 7)
-
-
-def test_limits_are_measured(monkeypatch):
-    monkeypatch.setattr(limits, "SIZE", 64)
-    limits.peak_flops.cache_clear()
-    arithmetic_s, moving_s = limits.least_seconds(a_workload())
-    assert arithmetic_s == pytest.approx(3e6 / limits.peak_flops(False))
-    assert moving_s == pytest.approx(1e3 / limits.bandwidth(1e5, False))
-    assert limits.bandwidth(1e5, False) == limits.bandwidth(2**17, False) != limits.bandwidth(2**16, False)
-    assert 1e7 < limits.peak_flops(False) < 1e13
-    assert 1e7 < limits.bandwidth(1e5, False) < 1e12
-    limits.peak_flops.cache_clear()
 
 
 def test_a_grid_becomes_a_workload_with_its_work():

@@ -114,8 +114,3 @@ def test_what_renyi_dp_does_not_say_is_nan():
 def test_numbers_out_of_range_are_refused(mean, delta, shape, words):
     with pytest.raises(InputError, match=words):
         epsilon_of_best(gaussian(), 3, mean, delta, shape=shape)
-
-
-def test_negative_rounds_are_refused():
-    with pytest.raises(InputError, match="count=-1"):
-        epsilon_of_best(gaussian(), -1, 8.0)

@@ -5,7 +5,6 @@ from tiny_sweeps import TASK, WALK, grid, sweep_of, walk
 
 from bench import compare
 from bench.algorithms.base import Method
-from bench.audit import audit
 from bench.errors import InputError
 from bench.execution.run import run_sweep
 from bench.privacy.events import Release, full_gaussian
@@ -43,13 +42,6 @@ def test_a_comparison_is_refused_also_where_units_may_differ(misspelt, tmp_path)
                 [misspelt], task="synthetic", epsilons=[1], seeds=1, rounds=2, num_settings=1, out=tmp_path, units=units
             )
         assert "\n" not in str(error.value)
-
-
-def test_an_audit_is_refused(misspelt):
-    with pytest.raises(InputError, match=REFUSED) as error:
-        audit(misspelt, runs=300, canaries=0, args={"step_size": 1.0})
-    assert str(error.value).count("usr") == 1
-    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(

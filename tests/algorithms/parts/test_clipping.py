@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from less_noise import with_less_noise
 from slow_cases import cases
 
 from bench.algorithms import ALGORITHMS
@@ -127,17 +128,10 @@ def test_what_does_not_go_together_is_refused(said, changes):
     assert said in str(error.value)
 
 
-def with_half_of_its_noise(method):
-    def releases(task, *, delta, **args):
-        return method.releases(task, delta=delta, **args | {method.noise: 2 * args[method.noise]})
-
-    return method._replace(releases=releases)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["dp_fedavg", "ppsgd"])
 def test_the_audit_does_not_refute_it_and_does_with_half_of_its_noise(name):
     given = {"args": {"clipping": "adaptive", "sampler": "all", "num_sampled": 4}, "runs": 6000, "canaries": 0}
     found = audit(name, **given)
     assert not found.refuted, text_of(found)
-    assert audit(with_half_of_its_noise(ALGORITHMS[name]), **given).refuted
+    assert audit(with_less_noise(ALGORITHMS[name]), **given).refuted

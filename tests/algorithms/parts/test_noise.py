@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from dp_accounting import gaussian_mechanism
+from less_noise import with_less_noise
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.parts.noise import NOISES, noise_of, strategy
@@ -161,13 +162,6 @@ def test_what_is_not_proven_is_refused(said, changes):
 # ---- The audit ----
 
 
-def with_half_of_its_noise(method):
-    def releases(task, *, delta, **args):
-        return method.releases(task, delta=delta, **args | {method.noise: 2 * args[method.noise]})
-
-    return method._replace(releases=releases)
-
-
 @pytest.mark.parametrize(
     ("method", "noise"),
     [
@@ -185,4 +179,4 @@ def test_the_audit_refutes_none_of_them_and_each_with_half_of_its_noise(method, 
     assert not found.refuted, text_of(found)
     finding = next(one for one in found.findings if one.reading == "removed")  # on the first of the audit's tasks
     assert max(bound.found for bound in finding.bounds) > 0.3 * finding.epsilon
-    assert audit(with_half_of_its_noise(ALGORITHMS[method]), **given).refuted
+    assert audit(with_less_noise(ALGORITHMS[method]), **given).refuted

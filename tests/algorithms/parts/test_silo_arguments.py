@@ -5,7 +5,6 @@ import inspect
 import pytest
 from tiny_silos import random_records
 
-from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Algorithm, Method, Scalar
 from bench.algorithms.parts.silo_arguments import ONE_PHASE, SiloArguments, silo_method
 from bench.data.task import Task
@@ -18,39 +17,6 @@ NEEDED = {"num_sampled": 3, "phase_rounds": 2, "clip_norm": 0.5, "noise_multipli
 def echo(task: Task, shared: SiloArguments, *, step_size: Scalar, radius: Scalar = 2.0) -> Algorithm:
     """Answers with its arguments."""
     return shared, step_size, radius
-
-
-SIGNATURES = {
-    "minibatch_sgd": (
-        "num_sampled phase_rounds step_size clip_norm noise_multiplier "
-        "sampler=once batch_size=1 smoothing=none smoothing_radius=0.0 moreau_smoothness=1.0"
-    ),
-    "subgradient": (
-        "num_sampled phase_rounds step_size clip_norm noise_multiplier regularization=0.0 radius=inf "
-        "sampler=all batch_size=1 smoothing=none smoothing_radius=0.0 moreau_smoothness=1.0"
-    ),
-    "accelerated": (
-        "num_sampled phase_rounds step_size clip_norm noise_multiplier "
-        "regularization=0.0 radius=inf variance=0.0 gap=1.0 num_stages=1 "
-        "sampler=all batch_size=1 smoothing=none smoothing_radius=0.0 moreau_smoothness=1.0"
-    ),
-    "localized": (
-        "num_sampled num_phases phase_rounds step_size regularization clip_norm noise_multiplier "
-        "growth=3.0 constraint=1.0 solver=minibatch_sgd share=0.5 rounds_ratio=1.0 "
-        "sampler=all batch_size=1 smoothing=none smoothing_radius=0.0 moreau_smoothness=1.0"
-    ),
-}
-
-
-@pytest.mark.parametrize("name", SIGNATURES)
-def test_a_sweep_sees_the_same_arguments_and_defaults_in_the_same_order_as_ever(name):
-    """Results have their columns in this order, and ids of points hold the defaults."""
-    keywords, traced = parameters(ALGORITHMS[name])
-    shown = [n if p.default is p.empty else f"{n}={p.default}" for n, p in keywords.items()]
-    assert shown == SIGNATURES[name].split()
-    shared = {"clip_norm", "noise_multiplier", "smoothing_radius", "moreau_smoothness"}
-    own = {"step_size", "regularization", "radius", "variance", "gap", "growth", "constraint"}
-    assert traced == (shared | own) & set(keywords)
 
 
 def test_a_factory_is_given_the_shared_arguments_as_one_and_its_own_by_name():

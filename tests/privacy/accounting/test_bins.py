@@ -207,8 +207,3 @@ def test_no_noise_is_no_privacy():
 def test_anything_else_is_refused(atoms, neighbors):
     with pytest.raises(InputError, match="accountant bins knows one run in bins under 'add-or-remove one'"):
         bins_epsilon(atoms, neighbors, DELTA)
-
-
-def test_a_bin_is_needed():
-    with pytest.raises(InputError, match="num_bins=0: give an integer, 1 or more"):
-        balls_in_bins_gaussian(1.0, num_bins=0, delta=DELTA)

@@ -80,11 +80,6 @@ def test_participations_are_a_number_or_a_function_and_never_more_than_the_round
     assert release.event(rounds).count == count
 
 
-def test_negative_participations_are_refused():
-    with pytest.raises(InputError, match=r"max_participations=-1: "):
-        readings(max_participations=-1)["worst_case"].event(3)
-
-
 @pytest.mark.parametrize("rate", [0.01, 1 / 94, 1 / 3, 1e-12, 0.9999999, 1.0])
 def test_the_fixed_size_event_keeps_the_rate_exactly(rate):
     event = events.fixed_size_gaussian(1.0, sampling_rate=rate, delta=1e-5).event(1).event
