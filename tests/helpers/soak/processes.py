@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any
@@ -95,10 +95,19 @@ class Forks:
         self._mine.close()
         os.waitpid(self._pid, 0)
 
-    def start(self, words: Sequence[str], log: Path) -> Running:
-        """Run `python -m bench WORDS`."""
+    def start(
+        self,
+        words: Sequence[str],
+        log: Path,
+        environment: Mapping[str, str] | None = None,
+        first: Callable[[], Any] | None = None,
+    ) -> Running:
+        """Run `python -m bench WORDS`; `first` is called in the new process before."""
+        import cloudpickle
+
         mark = uuid.uuid4().hex
-        self._mine.send((list(words), str(log), mark))
+        job = (list(words), str(log), {**(environment or {}), MARK: mark}, first)
+        self._mine.send_bytes(cloudpickle.dumps(job))
         pid = self._mine.recv()
 
         def ended(seconds: float | None) -> int | None:
@@ -108,31 +117,35 @@ class Forks:
 
 
 def _serve(connection: Any) -> None:
+    import cloudpickle
+
     while True:
         try:
-            words, log, mark = connection.recv()
+            words, log, environment, first = cloudpickle.loads(connection.recv_bytes())
         except EOFError:
             os._exit(0)
         pid = os.fork()
         if pid == 0:
             connection.close()
-            _become(words, log, mark)
+            _become(words, log, environment, first)
         connection.send(pid)
         connection.send(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
 
-def _become(words: list[str], log: str, mark: str) -> None:
+def _become(words: list[str], log: str, environment: dict[str, str], first: Callable[[], Any] | None) -> None:
     """Be `python -m bench WORDS` from here on."""
     status = 99
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        os.environ[MARK] = mark
+        os.environ.update(environment)
         file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(file, 1)
         os.dup2(file, 2)
         sys.argv = ["bench", *words]
         from bench import __main__ as command
 
+        if first is not None:
+            first()
         status = command.main()
     except BaseException:
         import traceback
@@ -143,10 +156,10 @@ def _become(words: list[str], log: str, mark: str) -> None:
     os._exit(status)
 
 
-def from_cold(words: Sequence[str], log: Path) -> Running:
+def from_cold(words: Sequence[str], log: Path, environment: Mapping[str, str] | None = None) -> Running:
     """Run `python -m bench WORDS` in a fresh interpreter."""
     mark = uuid.uuid4().hex
-    new = os.environ | {"PYTHONPATH": str(ROOT)} | {MARK: mark}
+    new = os.environ | {"PYTHONPATH": str(ROOT)} | dict(environment or {}) | {MARK: mark}
     with open(log, "wb") as file:
         process = subprocess.Popen(
             [sys.executable, "-m", "bench", *words],
