@@ -40,6 +40,7 @@ from bench.privacy.events import ADD_OR_REMOVE, BallsInBinsDpEvent
 POINTS = [2**power for power in range(12, 19)]  # of the grids that are tried
 CHANGE = 1e-3  # share of delta by which a grid of half as many points differs at most, where no finer one is tried
 STEP = 1e-4  # share of epsilon to which it is found
+SMALL = 1e-3  # an epsilon that is not made smaller, though the bin is unknown
 
 
 def bins_epsilon(atoms: Atoms, neighbors: str, delta: float) -> float:
@@ -65,7 +66,7 @@ def _epsilon(shift: float, num_bins: int, delta: float) -> float:
     To know a unit's bin reveals more, and so the closed form for one bin is an upper bound.
     """
     low, high = 0.0, gdp_epsilon({dp.GaussianDpEvent(1 / shift): 1}, delta)
-    if num_bins == 1:
+    if num_bins == 1 or high <= SMALL:
         return high
     if bins_delta(low, shift, num_bins, delta) <= delta:
         return low

@@ -28,12 +28,13 @@ PLD_LIMIT = 200.0  # above this RDP value a PLD takes millions of points, for an
 # Below these deltas, the second for each round, the library's transforms lose the tail: epsilon is 0.7 % too small
 # after 5,000 rounds at 1e-12, and after a million at 1e-10.
 SMALLEST_DELTA, SMALLEST_BY_ROUND = 1e-10, 1e-14
+SMALLEST_RATE = 1e-12  # below it the losses of one round are one number in floating point
 PLD_LAPLACE = 32.0  # pure epsilon above this cap is added to the result; the cap costs e^-32 in delta
 
 
 def pld_epsilon(atoms: Atoms, neighbors: str, delta: float) -> float:
-    """Return the epsilon at delta of a composition; NaN where the RDP value of its Gaussians exceeds PLD_LIMIT, and
-    below `smallest_delta`.
+    """Return the epsilon at delta of a composition; NaN where the RDP value of its Gaussians exceeds PLD_LIMIT,
+    below `smallest_delta`, and below SMALLEST_RATE.
 
     Raises:
         InputError: for a part that is not known under this relation.
@@ -41,7 +42,8 @@ def pld_epsilon(atoms: Atoms, neighbors: str, delta: float) -> float:
     for atom in atoms:
         if not knows(atom, neighbors):
             raise InputError(f"accountant pld does not know {atom} under {neighbors}: take rdp.")
-    if delta < smallest_delta(sum(atoms.values())):
+    rates = [atom.sampling_probability for atom in atoms if isinstance(atom, dp.PoissonSampledDpEvent)]
+    if delta < smallest_delta(sum(atoms.values())) or 0 < min(rates, default=1) < SMALLEST_RATE:
         return math.nan
     gaussians = {atom: times for atom, times in atoms.items() if not isinstance(atom, dp.LaplaceDpEvent)}
     if gaussians and rdp_epsilon(gaussians, neighbors, delta) > PLD_LIMIT:

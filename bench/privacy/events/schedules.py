@@ -29,6 +29,7 @@ from bench.privacy.events.release import (
 )
 
 EXACTLY = {"paper": "rdp", "tight": "gdp"}  # accountants where nothing is left to chance
+MOST_BINS = 100_000  # of balls in bins; their epsilon takes seconds there
 
 
 def correlated_gaussian(
@@ -177,7 +178,8 @@ def balls_in_bins_gaussian(
         num_bins: G, the rounds of a turn.
     """
     check_numbers(noise_multiplier, delta)
-    require("num_bins", num_bins, num_bins >= 1, "give an integer, 1 or more")
+    most = 1 <= num_bins <= MOST_BINS
+    require("num_bins", num_bins, most, f"give a whole number from 1 to {MOST_BINS:,}, for which an epsilon is computed")
 
     def event(rounds: int) -> dp.DpEvent:
         of_a_bin = noise_multiplier / math.sqrt(max(_turns(num_bins, rounds), 1))

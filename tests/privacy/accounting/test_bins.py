@@ -207,3 +207,11 @@ def test_no_noise_is_no_privacy():
 def test_anything_else_is_refused(atoms, neighbors):
     with pytest.raises(InputError, match="accountant bins knows one run in bins under 'add-or-remove one'"):
         bins_epsilon(atoms, neighbors, DELTA)
+
+
+def test_what_would_take_hours_is_refused_or_bounded():
+    with pytest.raises(InputError, match=r"num_bins=1000000000: give a whole number from 1 to 100,000"):
+        spent(1.0, 10**9, 10)
+    sigma = noise_multiplier(1e-6, lambda sigma: balls_in_bins_gaussian(sigma, num_bins=10, delta=DELTA), 100)
+    assert spent(sigma, 10, 100) <= 1e-6 < spent(sigma / 1.01, 10, 100)
+    assert math.isnan(epsilon(poisson_gaussian(1.0, sampling_rate=1e-300, delta=DELTA, accountant="pld"), 10))
