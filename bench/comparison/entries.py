@@ -122,8 +122,8 @@ def _read(
     for stage in stages:
         if not part_files.parts_in(stage):
             raise InputError(f"it is no entry, as it has no runs in {stage.name}: {remedy}")
-    if not is_name(label) or not label.isidentifier():
-        raise InputError("its name is not that of a function: rename the function, and add it again")
+    if not (is_name(label) and label.isidentifier() and label.isascii()) or label.startswith("__"):
+        raise InputError("its name is not that of a function, in ASCII letters: rename the function, and add it again")
     try:
         theirs = read_protocol(folder)
     except InputError:
@@ -141,7 +141,8 @@ def _read(
     if what := fault(label, tried, tested, protocol, problem, rounds):
         raise InputError(f"{what}: {remedy}")
     version = ALGORITHMS[label].version if label in ALGORITHMS else tested["version"].iloc[0]
-    for name, ours in (("checksum", evaluations["checksum"].iloc[0]), ("version", version)):
+    of_board = {name: evaluations[name].iloc[0] for name in ("task", "checksum")}
+    for name, ours in {**of_board, "version": version}.items():
         others = tested.loc[tested[name] != ours, name]
         if len(others):
             raise InputError(f"it has {name} {shown(others.iloc[0])} where {shown(ours)} is expected: {remedy}")
@@ -179,6 +180,9 @@ def fault(
         beyond = rows.loc[rows[score].notna() & ~rows[score].between(least, most), score]
         if len(beyond):
             return f"its {stage} runs have {score} {beyond.iloc[0]:g}, which is impossible"
+        for name in rows.columns[rows.columns.str.startswith("epsilon")]:
+            if (rows[name] < 0).any():
+                return f"its {stage} runs have {name} {rows[name].min():g}, which is impossible"
         ends = at_end(rows)
         if rounds is not None and (ends["num_rounds"] != rounds).any():
             return f"its {stage} runs have {ends['num_rounds'].max():g} rounds, but those of the board {rounds}"
