@@ -26,7 +26,8 @@ PLACE = ["algorithm", "target_epsilon"]  # names a row of a task
 TUNED = "tuned_epsilon"
 KEYS = ["target_epsilon", "trial"]  # names a tested run of a method
 KINDS = {  # columns of comparison.csv that the page needs
-    **dict.fromkeys(("algorithm", "best_baseline", "metric", "best", "source", *PANEL), str),
+    **dict.fromkeys(("algorithm", "best_baseline", "metric", "best", "source", "commit", *PANEL), str),
+    "repetitions": float,
     **dict.fromkeys(("target_epsilon", "low", "high", "rank", "gain", "gain_low", "gain_high", "delta"), float),
     **dict.fromkeys(("decided", "reveals_nothing"), bool),
 }
@@ -202,7 +203,12 @@ def _scores(runs: pd.DataFrame, protocol: Protocol, metric: str) -> pd.DataFrame
 
 
 def _check(rows: pd.DataFrame, scores: pd.DataFrame) -> None:
-    """Raise ValueError where a table was not computed from the runs with these scores."""
+    """Raise ValueError where a table lacks text, or was not computed from the runs with these scores."""
+    for name, kind in KINDS.items():
+        if kind is str and rows[name].isna().any():
+            raise ValueError(f"it has rows without {name}")
+    if not np.isfinite(rows["repetitions"]).all():
+        raise ValueError("it has repetitions that are no number")
     finite = scores.assign(mean=scores["score"].astype(float).replace([np.inf, -np.inf], np.nan))
     means = finite.groupby(PLACE)["mean"].agg(lambda of_splits: of_splits.mean(skipna=False)).reset_index()
     both = rows.merge(means, on=PLACE, how="outer", indicator=True, validate="1:1")

@@ -81,6 +81,8 @@ WRONG = {
     "no table": (lambda folder: (folder / "comparison.csv").unlink(), "comparison.csv cannot be used"),
     "rows twice": (table(algorithm="DP-FedAvg"), "comparison.csv cannot be used (MergeError"),
     "other scores": (table(test_accuracy=0.5), "it is not of the runs in test, DP-FedAvg at epsilon 1"),
+    "no commit": (table(commit=""), "it has rows without commit"),
+    "infinitely many repetitions": (table(repetitions="inf"), "comparison.csv cannot be used (ValueError"),
     "no runs": (lambda folder: shutil.rmtree(folder / "test"), "has no runs in test"),
     "damaged runs": (lambda folder: put(folder / "test", b"PAR1", 7), ".parquet is damaged"),
     "runs beyond their epsilon": (
