@@ -20,7 +20,7 @@ from itertools import pairwise
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
-from bench.errors import SUITE
+from bench.errors import SUITE, InputError
 
 Result = TypeVar("Result")
 
@@ -56,16 +56,16 @@ class Worker:
     known: what whoever calls it has sent it before.
 
     Args:
-        cores: that it keeps to, where the system supports it; none leaves them as they are. The BLAS of NumPy and SciPy
-            gets as many threads: it would start one for each core of the machine, and on fewer cores they wait for each
-            other busily, so that a worker with one of two cores took three times as long.
+        cores: that it keeps to, where the system supports it; none leaves that to the system. The BLAS of NumPy and
+            SciPy gets as many threads, or one: it would start one for each core of the machine, and on fewer cores they
+            wait for each other busily, so that a worker with one of two cores took three times as long.
         environment: changes of this process's environment.
     """
 
     def __init__(self, cores: Sequence[int] = (), environment: Mapping[str, str] | None = None):
         mine, its = socket.socketpair()
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH"), os.getcwd()]))
-        threads = {"OPENBLAS_NUM_THREADS": str(len(cores))} if cores else {}
+        threads = {"OPENBLAS_NUM_THREADS": str(max(1, len(cores)))}
         with its:
             self.process = subprocess.Popen(
                 [*COMMAND, str(its.fileno()), *map(str, cores)],
@@ -180,15 +180,19 @@ def side_by_side(
         processes: at most; default one for each core. With one, or a single call, everything runs in this process.
 
     Raises:
+        InputError: where a process is killed.
         Exception: that of a call, when its turn comes; the calls after it are dropped.
     """
     number = min(processes or len(cores()), len(calls))
     if number < 2:
         yield from (function(*call) for call in calls)
         return
-    with Workers([(share, {}) for share in shares(number)]) as workers:
+    with Workers([((), {})] * number) as workers:
         for answer in [workers.submit(function, *call) for call in calls]:
-            yield answer.result()
+            try:
+                yield answer.result()
+            except WorkerDied:
+                raise InputError("a process ended before its work was done: free some memory, and repeat it") from None
 
 
 # ---- In a worker ----

@@ -11,6 +11,7 @@ import time
 import psutil
 import pytest
 
+from bench.errors import InputError
 from bench.processes import side_by_side
 
 ASLEEP = """
@@ -51,3 +52,8 @@ def test_the_processes_end_with_the_one_that_started_them(tmp_path, number):
     os.killpg(started.pid, number) if number == signal.SIGINT else started.send_signal(number)
     started.wait(20)
     assert not psutil.wait_procs(children, timeout=20)[1]
+
+
+def test_a_process_that_is_killed_is_one_line():
+    with pytest.raises(InputError, match="a process ended before its work was done: free some memory"):
+        list(side_by_side(signal.raise_signal, [(signal.SIGKILL,), (signal.SIGKILL,)], 2))

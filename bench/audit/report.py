@@ -281,12 +281,9 @@ def audit(
             beside = on_family(subject, other, 2 * rounds)
             played.append(_play_on(beside, canaries=0, seed=seed + BESIDE_SEEDS * place, all_readings=False, **options))
             break
-        except Stops as error:
-            not_played[other] = error.reason
-        except InputError as error:
-            not_played[other] = str(error)
-        except Exception as error:  # of a method whose accounting is for other numbers of users or rounds
-            not_played[other] = in_one_line(error)
+        except Exception as error:  # also of a method whose accounting is for other numbers of users or rounds
+            known = error.reason if isinstance(error, Stops) else str(error)
+            not_played[other] = known if isinstance(error, InputError) else in_one_line(error)
     found = Audit(name, runs, confidence, tuple(each.part for each in played), not_played)
     if looks > 1 and not found.refuted:
         found = _longer(found, played, (1 - confidence) / LOOKS, time.monotonic() + seconds, tell)
