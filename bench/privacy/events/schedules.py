@@ -179,7 +179,7 @@ def balls_in_bins_gaussian(
     """
     check_numbers(noise_multiplier, delta)
     most = 1 <= num_bins <= MOST_BINS
-    require("num_bins", num_bins, most, f"give a whole number from 1 to {MOST_BINS:,}, for which an epsilon is computed")
+    require("num_bins", num_bins, most, f"give a whole number from 1 to {MOST_BINS:,}")
 
     def event(rounds: int) -> dp.DpEvent:
         of_a_bin = noise_multiplier / math.sqrt(max(_turns(num_bins, rounds), 1))
