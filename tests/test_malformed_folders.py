@@ -76,7 +76,7 @@ def test_a_request_for_an_unknown_sweep_is_named(tmp_path):
     entry = {"sweep": "nosuch", "scale": "smoke", "grid": {"step_size": [0.1]}, "rounds": None, "task": None}
     (mine / REQUEST).write_text(json.dumps(entry))
     with pytest.raises(InputError, match=r"mine/_request\.json cannot be used: no sweep is called 'nosuch'"):
-        statuses(["mine"], "smoke", tmp_path, DataFiles())
+        statuses(SWEEPS, ["mine"], "smoke", tmp_path, DataFiles())
 
 
 @pytest.mark.parametrize("changes", [{"seeds": 0}, {"epsilons": []}, {"delta": float("nan")}, {"rounds": -1}])

@@ -84,10 +84,11 @@ def run(
     from bench.execution.chosen import chosen
     from bench.execution.pool import Pool
     from bench.execution.run import run_all, use_compilation_cache
+    from bench.papers import SWEEPS
 
     data_files = DataFiles(data_dir, source)
     wanted = chosen(
-        sweep, scale, where=where, seeds=seeds, task=task, grid=grid, rounds=rounds, folder=name, shard=shard
+        SWEEPS, sweep, scale, where=where, seeds=seeds, task=task, grid=grid, rounds=rounds, folder=name, shard=shard
     )
     use_compilation_cache()
     with Pool(executor, workers, devices=devices) as pool:
@@ -112,13 +113,14 @@ def upcoming_of(
     """
     from bench.execution.chosen import requested
     from bench.execution.run import opened
+    from bench.papers import SWEEPS
 
     def open_it(stack: ExitStack):
         folder = of_scale(out, scale, wanted.part.name)
         check_writable(Path(out))
         whole = wanted.whole
         if wanted.request is not None:
-            whole = requested(requests.prepare(folder, wanted.request, fresh=fresh), wanted.part.name)
+            whole = requested(SWEEPS, requests.prepare(folder, wanted.request, fresh=fresh), wanted.part.name)
         asked = {"whole": whole, "others": wanted.others, "scale": scale, "out": out, "fresh": fresh}
         return opened(wanted.part, stack, **asked, data_files=data_files, pool=pool)
 
@@ -241,10 +243,13 @@ def merge(
     Raises:
         InputError: for a folder without results, or missing data, before anything is written.
     """
+    from bench.papers import SWEEPS
     from bench.upkeep import merge as merging
 
     several = [folders] if isinstance(folders, str | os.PathLike) else list(folders)
-    done, left_out, _ = merging.merge([Path(folder) for folder in several], Path(out), DataFiles(data_dir, source))
+    done, left_out, _ = merging.merge(
+        SWEEPS, [Path(folder) for folder in several], Path(out), DataFiles(data_dir, source)
+    )
     table = pd.DataFrame(done, columns=list(merging.Merged._fields))
     table.attrs["left_out"] = left_out
     return table
@@ -267,13 +272,14 @@ def status(
     Raises:
         InputError: for an unknown name.
     """
+    from bench.papers import SWEEPS
     from bench.upkeep.status import statuses
 
     names = [sweeps] if isinstance(sweeps, str) else list(sweeps)
     rows = [
         {"sweep": found.sweep, "entry": label, "wanted": rest.wanted, "there": rest.there, "missing": rest.missing}
         | {"core_hours": rest.hours}
-        for found in statuses(names, scale, Path(out), DataFiles())
+        for found in statuses(SWEEPS, names, scale, Path(out), DataFiles())
         for label, rest in found.entries.items()
     ]
     return pd.DataFrame(rows)
@@ -315,9 +321,10 @@ def verify(
         InputError: for an unknown name, a number out of range, or where there are no results.
     """
     from bench.execution.run import use_compilation_cache
+    from bench.papers import SWEEPS
     from bench.verification import verify as verifying
 
     use_compilation_cache()
     names, data_files = [sweeps] if isinstance(sweeps, str) else list(sweeps), DataFiles(data_dir, source)
     numbers = {"points": points, "minutes": minutes, "seed": seed, "workers": workers}
-    return verifying.verify(names, scale, results, **numbers, data_files=data_files).table()
+    return verifying.verify(SWEEPS, names, scale, results, **numbers, data_files=data_files).table()

@@ -129,7 +129,7 @@ def run(
         )
     own = {"grid": distinct_pairs("--grid", grid), "rounds": rounds, "folder": name}
     # The names and conditions of all sweeps are checked before the first one runs.
-    todo = [chosen(sweep, scale, where=where, seeds=seeds, task=task, shard=shard, **own) for sweep in sweeps]
+    todo = [chosen(SWEEPS, sweep, scale, where=where, seeds=seeds, task=task, shard=shard, **own) for sweep in sweeps]
     with Pool(executor, workers, devices=devices) as pool:
         options = {"out": out, "fresh": fresh, "data_files": data_files, "pool": pool}
         run_all([upcoming_of(wanted, scale, **options) for wanted in todo], pool, most=chunk)

@@ -26,10 +26,11 @@ def merge(
     """
     from bench.data.files import DataFiles
     from bench.execution.run import use_compilation_cache
+    from bench.papers import SWEEPS
     from bench.upkeep.merge import merge as merged
 
     use_compilation_cache()
-    done, left_out, notes = merged(folders, out, DataFiles(data_dir, source))
+    done, left_out, notes = merged(SWEEPS, folders, out, DataFiles(data_dir, source))
     for target in done:
         now = f"{target.runs:,} runs in {target.parts:,} parts"
         print(f"{target.folder}: {target.added:,} runs added, {target.twice:,} duplicates dropped; now {now}")
@@ -62,9 +63,10 @@ def status(
     Example: python -m bench status ppsgd_synthetic --scale laptop
     """
     from bench.data.files import DataFiles
+    from bench.papers import SWEEPS
     from bench.upkeep.status import statuses, written
 
-    found = statuses(names or [], scale, out, DataFiles(data_dir, source), verified=verify)
+    found = statuses(SWEEPS, names or [], scale, out, DataFiles(data_dir, source), verified=verify)
     if as_json:
         print(json.dumps([status.as_dict() for status in found], indent=2))
     else:

@@ -32,11 +32,13 @@ def verify(
     """
     from bench.data.files import DataFiles
     from bench.execution.run import use_compilation_cache
+    from bench.papers import SWEEPS
     from bench.verification.verify import in_words
     from bench.verification.verify import verify as verified
 
     use_compilation_cache()
     found = verified(
+        SWEEPS,
         sweeps or [],
         scale,
         results,

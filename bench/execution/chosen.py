@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 
 from bench.data.tasks.registry import task_named
 from bench.errors import InputError, shown, unknown_name
-from bench.papers import SWEEPS
 from bench.store import SCALES, together_with
 from bench.store.requests import GridRequest, checked_name
 from bench.sweeps.grids import listed, with_grid, with_rounds
-from bench.sweeps.spec import Sweep, on_task, select
+from bench.sweeps.spec import Sweep, Sweeps, on_task, select
 
 
 class Chosen(NamedTuple):
@@ -28,6 +27,7 @@ class Chosen(NamedTuple):
 
 
 def chosen(
+    known: Sweeps,
     name: str,
     scale: str,
     *,
@@ -42,6 +42,7 @@ def chosen(
     """Return the sweep described by the arguments of `bench.api.runs.run`.
 
     Args:
+        known: all sweeps, by name.
         folder: name of the folder for a sweep over a user's own values; by default made from the values.
 
     Raises:
@@ -49,8 +50,8 @@ def chosen(
     """
     if scale not in SCALES:
         raise unknown_name("scale", scale, SCALES)
-    if name not in SWEEPS:
-        raise unknown_name("sweep", name, SWEEPS)
+    if name not in known:
+        raise unknown_name("sweep", name, known)
     if task is not None:
         task_named(task)
     if seeds is not None and not 1 <= seeds <= 10_000:
@@ -61,13 +62,13 @@ def chosen(
     if grid or rounds is not None:
         lists = {column: listed(column, given) for column, given in (grid or {}).items()}
         request = GridRequest(name, scale, lists, rounds, task)
-        whole = requested(request, checked_name(folder or request.default_name, SWEEPS))
+        whole = requested(known, request, checked_name(folder or request.default_name, known))
     elif folder is not None:
         raise InputError(
             f"--name {folder} only applies to --grid or --rounds, since other results have fixed names: leave it out"
         )
     else:
-        whole, *others = [_on(SWEEPS[name](each), task) for each in together_with(scale)]
+        whole, *others = [_on(known[name](each), task) for each in together_with(scale)]
     part = whole if where is None else select(whole, where)
     if seeds is not None:
         # The requested number holds for every entry, even if the entry sets a smaller one.
@@ -84,19 +85,19 @@ def chosen(
     return Chosen(whole, part, tuple(others), request)
 
 
-def requested(request: GridRequest, name: str) -> Sweep:
+def requested(known: Sweeps, request: GridRequest, name: str) -> Sweep:
     """The sweep of a request, under the given name.
 
     Raises:
         InputError: for an unknown sweep, or a request that cannot be satisfied.
     """
-    if request.sweep not in SWEEPS:
-        raise unknown_name("sweep", request.sweep, SWEEPS)
+    if request.sweep not in known:
+        raise unknown_name("sweep", request.sweep, known)
     if request.scale not in SCALES:
         raise unknown_name("scale", request.scale, SCALES)
     if request.task is not None:
         task_named(request.task)
-    sweep = with_grid(SWEEPS[request.sweep](request.scale), request.grid)
+    sweep = with_grid(known[request.sweep](request.scale), request.grid)
     if request.rounds is not None:
         sweep = with_rounds(sweep, request.rounds)
     return _on(sweep, request.task)._replace(name=name)

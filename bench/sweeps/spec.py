@@ -152,6 +152,9 @@ class Sweep(NamedTuple):
         return list(itertools.product(range(self.trials), range(seeds)))
 
 
+Sweeps = Mapping[str, Callable[[str], Sweep]]  # name -> function of the scale
+
+
 def grid(**columns) -> pd.DataFrame:
     """Return every combination of the columns' values; a single value stands for a list of one."""
     lists = {

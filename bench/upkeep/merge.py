@@ -12,14 +12,13 @@ from bench.data.files import DataFiles
 from bench.data.tasks.registry import TASKS, task_named
 from bench.errors import InputError
 from bench.execution.chosen import requested
-from bench.papers import SWEEPS
 from bench.store import SCALES, kind_of, together_with
 from bench.store.complete_runs import Points, in_words, settings_in, sound_runs
 from bench.store.part_files import COLUMNS, IDENTITY, parts_in, read_part, readable_parts, renamed, runs_in, unified
 from bench.store.requests import GridRequest, checked_name, read_request, write_request
 from bench.store.store import Store
 from bench.sweeps.points import Point, resolve, shapes_of
-from bench.sweeps.spec import Sweep, on_task
+from bench.sweeps.spec import Sweep, Sweeps, on_task
 
 MOST_ROWS = 1_000_000  # in a part
 AGAIN = "copy it again, or repeat its runs"
@@ -53,11 +52,12 @@ class Source(NamedTuple):
 
 
 def merge(
-    folders: Sequence[Path], out: Path, data_files: DataFiles | None = None
+    known: Sweeps, folders: Sequence[Path], out: Path, data_files: DataFiles | None = None
 ) -> tuple[list[Merged], list[str], list[str]]:
     """Copy the runs in folders into a results folder. The source folders are not changed.
 
     Args:
+        known: all sweeps, by name.
         folders: of results, or of a sweep, or in between; the kind of each follows from its content.
         out: the folder of results to copy into.
         data_files: the allowed sources of the sweeps' data, by which points are identified; default DataFiles().
@@ -82,7 +82,7 @@ def merge(
             if requests:  # for the values of all of them
                 same = [there] if there is not None and there.kind == of_kind else []
                 mine[0] = mine[0]._replace(request=reduce(GridRequest.joined, [*same, *requests]))
-            if sweeps := _sweeps_of(mine[0], left_out):
+            if sweeps := _sweeps_of(known, mine[0], left_out):
                 jobs.append((out / kind / name, mine, points_of(sweeps, data_files or DataFiles())))
     merged, notes = [], []
     for folder, group, points in jobs:
@@ -115,21 +115,21 @@ def sources_in(folder: Path, left_out: list[str]) -> list[Source]:
     return sources
 
 
-def _sweeps_of(source: Source, left_out: list[str]) -> list[Sweep]:
+def _sweeps_of(known: Sweeps, source: Source, left_out: list[str]) -> list[Sweep]:
     """Return the current sweeps of a folder's runs; where there are none, that is added to `left_out`."""
     try:
-        return sweeps_named(source.sweep, source.scale, source.request)
+        return sweeps_named(known, source.sweep, source.scale, source.request)
     except InputError as error:
         left_out.append(f"{source.folder}: {error}")
         return []
 
 
-def sweeps_named(name: str, scale: str, request: GridRequest | None) -> list[Sweep]:
+def sweeps_named(known: Sweeps, name: str, scale: str, request: GridRequest | None) -> list[Sweep]:
     """Return the sweep of a folder at a scale, and then at the others whose results the same folder has."""
-    return [sweep_named(name, each, request) for each in ([scale] if request else together_with(scale))]
+    return [sweep_named(known, name, each, request) for each in ([scale] if request else together_with(scale))]
 
 
-def sweep_named(name: str, scale: str, request: GridRequest | None) -> Sweep:
+def sweep_named(known: Sweeps, name: str, scale: str, request: GridRequest | None) -> Sweep:
     """Return the sweep of a results folder of that name: the suite's, on another task, or over a user's own values.
 
     Raises:
@@ -138,13 +138,13 @@ def sweep_named(name: str, scale: str, request: GridRequest | None) -> Sweep:
     if scale not in SCALES:
         raise InputError(f"{name} has the unknown scale {scale!r}: only results of sweeps can be merged")
     if request is not None:
-        return requested(request, checked_name(name, SWEEPS))
-    if name in SWEEPS:
-        return SWEEPS[name](scale)
-    for sweep in SWEEPS:
+        return requested(known, request, checked_name(name, known))
+    if name in known:
+        return known[name](scale)
+    for sweep in known:
         task = name.removeprefix(f"{sweep}_on_")
         if task != name and task in TASKS:
-            return on_task(SWEEPS[sweep](scale), task, task_named(task))
+            return on_task(known[sweep](scale), task, task_named(task))
     raise InputError(f"no sweep is called {name!r}: results over your own values need the file _request.json")
 
 

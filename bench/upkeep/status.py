@@ -13,13 +13,12 @@ import pandas as pd
 
 from bench.data.files import DataFiles
 from bench.errors import InputError, unknown_name
-from bench.papers import SWEEPS
 from bench.store import SCALES, kind_of, of_scale
 from bench.store.complete_runs import Points, in_words, made_on_cpus, rows_as_text, settings_in, sound_runs
 from bench.store.part_files import IDENTITY, REDO, parts_in, readable_parts, runs_in, unified
 from bench.store.requests import REQUEST, read_request
 from bench.sweeps.points import shapes_of
-from bench.sweeps.spec import Entry, Sweep, arguments, defaults_of, parameters
+from bench.sweeps.spec import Entry, Sweep, Sweeps, arguments, defaults_of, parameters
 from bench.upkeep.merge import points_of, sweeps_named
 
 NEEDED = ("version", "wall_s", "compile_s")  # columns by which runs are counted and timed
@@ -160,11 +159,12 @@ def _hours(entry: Entry, points: pd.DataFrame, runs: pd.DataFrame, all_runs: pd.
 
 
 def statuses(
-    names: Sequence[str], scale: str, out: Path, data_files: DataFiles, *, verified: bool = False
+    known: Sweeps, names: Sequence[str], scale: str, out: Path, data_files: DataFiles, *, verified: bool = False
 ) -> list[Status]:
     """Return the statuses of sweeps at a scale.
 
     Args:
+        known: all sweeps, by name.
         names: of sweeps, or of folders with a user's own values; none means all of both.
         scale: smoke, laptop or paper.
         out: the folder of results.
@@ -178,14 +178,14 @@ def statuses(
         raise unknown_name("scale", scale, SCALES)
     own = [path.parent.name for path in sorted((out / kind_of(scale)).glob(f"*/{REQUEST}"))]
     for name in names:
-        if name not in SWEEPS and name not in own and not parts_in(of_scale(out, scale, name)):
-            raise unknown_name("sweep", name, [*SWEEPS, *own])
+        if name not in known and name not in own and not parts_in(of_scale(out, scale, name)):
+            raise unknown_name("sweep", name, [*known, *own])
     found = []
-    for name in names or [*SWEEPS, *own]:
+    for name in names or [*known, *own]:
         folder = of_scale(out, scale, name)
         request = read_request(folder)
         try:
-            sweep, *others = sweeps_named(name, scale, request)
+            sweep, *others = sweeps_named(known, name, scale, request)
         except InputError as error:
             if request is None:
                 raise

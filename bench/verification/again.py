@@ -7,11 +7,10 @@ import pandas as pd
 from bench.data.files import DataFiles
 from bench.errors import InputError
 from bench.execution.unit import Unit
-from bench.papers import SWEEPS
 from bench.store.complete_runs import Points, rows_as_text
 from bench.sweeps.points import Point, resolve, shapes_of
 from bench.sweeps.rows import Origin, commit
-from bench.sweeps.spec import Entry, Sweep, defaults_of
+from bench.sweeps.spec import Entry, Sweep, Sweeps, defaults_of
 from bench.verification.drawn import Run
 
 MOVED = 1e-6  # relative change of the hyperparameters by which the effect of rounding is found
@@ -46,10 +45,12 @@ class Tasks:
     """The data of sweeps, kept for the runs that need them again.
 
     Args:
+        known: all sweeps, by name.
         data_files: where data may come from.
     """
 
-    def __init__(self, data_files: DataFiles):
+    def __init__(self, known: Sweeps, data_files: DataFiles):
+        self.known = known
         self.data_files = data_files
         self._sweeps: dict[tuple[str, str], Sweep] = {}
         self._tasks: dict[tuple[int, str, int], Any] = {}
@@ -57,7 +58,7 @@ class Tasks:
     def sweep(self, name: str, scale: str) -> Sweep:
         """A sweep at the scale at which a run of it was made."""
         if (name, scale) not in self._sweeps:
-            self._sweeps[name, scale] = SWEEPS[name](scale)
+            self._sweeps[name, scale] = self.known[name](scale)
         return self._sweeps[name, scale]
 
     def task(self, sweep: Sweep, name: str, trial: int) -> Any:

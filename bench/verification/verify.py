@@ -16,10 +16,10 @@ from bench.execution import resources
 from bench.execution.executor import Executor
 from bench.execution.pool import Pool
 from bench.execution.unit import Outcome
-from bench.papers import SWEEPS
 from bench.processes import WorkerDied
 from bench.store import SCALES, of_scale
 from bench.sweeps.rows import platform_columns
+from bench.sweeps.spec import Sweeps
 from bench.verification.again import Gone, NoData, Prepared, Tasks, prepare
 from bench.verification.compared import CHAOTIC, DIFFERENT, EQUAL, ROUNDED, Difference, compared
 from bench.verification.drawn import Drawn, Folder, Run, draw
@@ -97,6 +97,7 @@ class Verification(NamedTuple):
 
 
 def verify(
+    known: Sweeps,
     sweeps: Sequence[str],
     scale: str,
     results: str | os.PathLike,
@@ -110,6 +111,7 @@ def verify(
     """Draw finished runs at random, run them again and compare them row by row.
 
     Args:
+        known: all sweeps, by name.
         sweeps: names; none are all that have results.
         scale: of the results.
         results: their folder, which is not changed.
@@ -126,15 +128,15 @@ def verify(
     if scale not in SCALES:
         raise unknown_name("scale", scale, SCALES)
     for name in sweeps:
-        if name not in SWEEPS:
-            raise unknown_name("sweep", name, SWEEPS)
+        if name not in known:
+            raise unknown_name("sweep", name, known)
     if not 1 <= points <= 100_000:
         raise InputError(f"the number of points is {points}: it must be at least 1 and at most 100,000")
     if seed < 0:
         raise InputError(f"the seed of the draw is {seed}: it must be at least 0")
     if not minutes > 0:
         raise InputError(f"the number of minutes is {minutes}: it must be above 0")
-    folders = {name: Folder(of_scale(results, scale, name)) for name in sweeps or SWEEPS}
+    folders = {name: Folder(of_scale(results, scale, name)) for name in sweeps or known}
     if empty := [name for name in sweeps if not folders[name].parts]:
         raise InputError(
             f"there are no results of {empty[0]} at scale {scale} in {results}: name another sweep, or run it first"
@@ -148,7 +150,7 @@ def verify(
         num_workers = pool.asked or resources.automatic_workers(pool.gpus)
         drawn = draw(list(folders.values()), points, 60 * minutes * num_workers, seed)
         checked = [Checked("", "", "", 0, 0, DAMAGED, what=what) for what in drawn.damaged]
-        checked += _check(drawn, folders, Tasks(data_files or DataFiles()), pool)
+        checked += _check(drawn, folders, Tasks(known, data_files or DataFiles()), pool)
     seconds = time.monotonic() - began
     return Verification(checked, len(folders), drawn.too_long, drawn.accelerated, platform_columns(), seconds)
 

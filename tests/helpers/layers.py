@@ -69,7 +69,6 @@ MAY_IMPORT = {
     "bench.papers.ppsgd.reference": [],
     "bench.execution": [
         "bench.execution",
-        "bench.papers",
         "bench.sweeps",
         "bench.store",
         "bench.data",
@@ -81,7 +80,6 @@ MAY_IMPORT = {
         "bench.upkeep",
         "bench.analysis",
         "bench.execution",
-        "bench.papers",
         "bench.sweeps",
         "bench.store",
         "bench.data",
@@ -127,7 +125,6 @@ MAY_IMPORT = {
     "bench.verification": [
         "bench.verification",
         "bench.execution",
-        "bench.papers",
         "bench.sweeps",
         "bench.store",
         "bench.data",

@@ -220,7 +220,7 @@ def test_runs_of_two_ids_become_one_point_when_they_are_merged(tmp_path, monkeyp
     run(calibrated(seeds=2), tmp_path / "old")
     with_other_ids(tmp_path / "old" / "smoke" / "tiny")
     run(calibrated(seeds=3), tmp_path / "new")
-    (done,), left_out, notes = merge.merge([tmp_path / "old", tmp_path / "new"], tmp_path / "both")
+    (done,), left_out, notes = merge.merge(SWEEPS, [tmp_path / "old", tmp_path / "new"], tmp_path / "both")
     assert (done.runs, done.twice, left_out, notes) == (12, 8, [], [])
     whole = table(tmp_path / "both" / "smoke" / "tiny")
     assert whole["point"].nunique() == 4

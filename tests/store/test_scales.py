@@ -30,9 +30,9 @@ def test_a_larger_scale_goes_on_where_a_smaller_one_ended_and_a_smaller_one_leav
         0.2: ["laptop"],
         0.3: ["paper"],
     }
-    (found,) = statuses(["tiny"], "paper", tmp_path, None, verified=True)
+    (found,) = statuses(SWEEPS, ["tiny"], "paper", tmp_path, None, verified=True)
     assert (found.whole.missing, found.problems) == (0, [])
-    (found,) = statuses(["tiny"], "laptop", tmp_path, None, verified=True)
+    (found,) = statuses(SWEEPS, ["tiny"], "laptop", tmp_path, None, verified=True)
     assert (found.whole.missing, found.others, found.problems) == (0, 2, [])
 
 

@@ -43,7 +43,7 @@ def files(folder):
 
 def test_two_halves_make_the_whole_in_one_file_and_stay_as_they_are(halves, tmp_path, undisturbed):
     before = [files(half) for half in halves]
-    (done,), left_out, notes = merge(halves, tmp_path / "out")
+    (done,), left_out, notes = merge(SWEEPS, halves, tmp_path / "out")
     assert_same_rows(table(tmp_path / "out" / "smoke" / "tiny"), undisturbed)
     assert (done.added, done.twice, done.runs, done.parts) == (8, 2, 8, 1)
     assert (left_out, notes) == ([], [])
@@ -53,14 +53,14 @@ def test_two_halves_make_the_whole_in_one_file_and_stay_as_they_are(halves, tmp_
 
 @pytest.mark.parametrize("place", ["", "smoke", "smoke/tiny"])
 def test_a_folder_of_results_of_a_scale_and_of_a_sweep_are_told_apart(halves, tmp_path, place):
-    (done,), _, _ = merge([halves[0] / place], tmp_path / "out")
+    (done,), _, _ = merge(SWEEPS, [halves[0] / place], tmp_path / "out")
     assert (done.folder, done.added) == (tmp_path / "out" / "smoke" / "tiny", 6)
 
 
 def test_merging_again_changes_nothing_and_a_run_goes_on(halves, tmp_path, undisturbed):
-    merge(halves[:1], tmp_path / "out")
+    merge(SWEEPS, halves[:1], tmp_path / "out")
     before = files(tmp_path / "out")
-    (done,), _, _ = merge([halves[0], tmp_path / "out"], tmp_path / "out")
+    (done,), _, _ = merge(SWEEPS, [halves[0], tmp_path / "out"], tmp_path / "out")
     assert (done.added, done.twice) == (0, 6)
     assert files(tmp_path / "out") == before
     assert_same_rows(run(walks(), tmp_path / "out"), undisturbed)
@@ -73,7 +73,7 @@ def test_a_folder_merged_with_itself_is_compacted_and_loses_copies(halves, tmp_p
     put(folder, one.read_bytes())
     with pytest.raises(InputError, match="has runs that another part already has"):
         part_files.read(folder)
-    (done,), left_out, _ = merge([halves[0]], halves[0])
+    (done,), left_out, _ = merge(SWEEPS, [halves[0]], halves[0])
     assert (done.twice, done.parts, done.before, left_out) == (1, 1, 7, [])
     pd.testing.assert_frame_equal(table(folder), rows)
 
@@ -88,7 +88,7 @@ def test_what_does_not_belong_is_left_out_and_named(halves, tmp_path, undisturbe
     for path in parts[1:3]:
         path.unlink()
     pd.DataFrame({"x": [1]}).to_parquet(folder / "mine.parquet")
-    (done,), left_out, _ = merge(halves, tmp_path / "out")
+    (done,), left_out, _ = merge(SWEEPS, halves, tmp_path / "out")
     said = "\n".join(left_out)
     assert f"{parts[0]} is damaged" in said
     assert f"{other}: 1 runs of other settings, data or code versions" in said
@@ -104,7 +104,7 @@ def test_results_of_no_sweep_are_named(halves, tmp_path):
         folder = tmp_path / "odd" / "smoke" / name
         folder.mkdir(parents=True)
         put(folder, rows.assign(**changes))
-    done, left_out, _ = merge([tmp_path / "odd"], tmp_path / "out")
+    done, left_out, _ = merge(SWEEPS, [tmp_path / "odd"], tmp_path / "out")
     assert done == []
     assert len(left_out) == 3
     assert not (tmp_path / "out").exists()
@@ -114,7 +114,7 @@ def test_results_of_no_sweep_are_named(halves, tmp_path):
 def test_a_folder_without_results_is_one_line(tmp_path, make):
     make(tmp_path / "empty")
     with pytest.raises(InputError, match=r"give .*of results or of a sweep"):
-        merge([tmp_path / "empty"], tmp_path / "out")
+        merge(SWEEPS, [tmp_path / "empty"], tmp_path / "out")
 
 
 def test_own_grids_are_merged_by_the_request_beside_them(tmp_path):
@@ -122,25 +122,25 @@ def test_own_grids_are_merged_by_the_request_beside_them(tmp_path):
 
     request = GridRequest("tiny", "smoke", {"step_size": [0.5, 0.6]})
     for number, where in enumerate(("step_size == 0.5", "step_size == 0.6")):
-        sweep = requested(request, "mine")
+        sweep = requested(SWEEPS, request, "mine")
         prepare(tmp_path / str(number) / "smoke" / "mine", request)
         run_sweep(select(sweep, where), whole=sweep, scale="smoke", out=tmp_path / str(number))
-    (done,), left_out, _ = merge([tmp_path / "0", tmp_path / "1"], tmp_path / "out")
+    (done,), left_out, _ = merge(SWEEPS, [tmp_path / "0", tmp_path / "1"], tmp_path / "out")
     assert (done.added, left_out) == (4, [])
     assert set(table(done.folder)["step_size"]) == {0.5, 0.6}
     (tmp_path / "1" / "smoke" / "mine" / "_request.json").unlink()
-    _, left_out, _ = merge([tmp_path / "1"], tmp_path / "out")
+    _, left_out, _ = merge(SWEEPS, [tmp_path / "1"], tmp_path / "out")
     assert "need the file _request.json" in left_out[0]
     other = tmp_path / "2" / "smoke" / "mine"
     prepare(other, GridRequest("tiny", "smoke", {"step_size": [0.5]}, rounds=10))
     shutil.copy(part_files.parts_in(tmp_path / "0" / "smoke" / "mine")[0], other)
-    _, left_out, _ = merge([tmp_path / "2"], tmp_path / "out")
+    _, left_out, _ = merge(SWEEPS, [tmp_path / "2"], tmp_path / "out")
     assert "holds results over other values" in left_out[0]
 
 
 def test_a_folder_in_use_is_refused(halves, tmp_path):
     with store.Store(tmp_path / "out" / "smoke" / "tiny"), pytest.raises(InputError, match="in use by another run"):
-        merge(halves, tmp_path / "out")
+        merge(SWEEPS, halves, tmp_path / "out")
 
 
 @pytest.mark.slow
@@ -154,7 +154,7 @@ def test_dying_anywhere_loses_nothing(halves, tmp_path, monkeypatch, undisturbed
             with monkeypatch.context() as patched:
                 killed_at(patched, further, WRITES)
                 try:
-                    merge(halves[:1], out)
+                    merge(SWEEPS, halves[:1], out)
                     through = through or further == number
                 except Killed:
                     pass
@@ -163,7 +163,7 @@ def test_dying_anywhere_loses_nothing(halves, tmp_path, monkeypatch, undisturbed
             runs = rows.drop_duplicates(part_files.IDENTITY)
             assert len(rows) == 5 * len(runs)
             assert len(runs) in (4, 8)
-        merge(halves[:1], out)
+        merge(SWEEPS, halves[:1], out)
         assert_same_rows(table(out / "smoke" / "tiny"), undisturbed)
         assert len(part_files.parts_in(out / "smoke" / "tiny")) == 1
         left = {path.name for path in (out / "smoke" / "tiny").iterdir()}

@@ -122,7 +122,7 @@ def test_parts_whose_columns_differ_in_kind_are_named(tmp_path):
     with pytest.raises(InputError, match=f"{other} does not fit the others .* Field step_size has incompatible"):
         status.status(walks(), "smoke", folder)
     with pytest.raises(InputError, match="Field step_size has incompatible"):
-        merge([tmp_path], tmp_path / "out")
+        merge(SWEEPS, [tmp_path], tmp_path / "out")
 
 
 def test_verify_says_that_data_are_missing(tmp_path):
@@ -137,7 +137,7 @@ def test_verify_says_that_data_are_missing(tmp_path):
 
 def test_names_are_looked_up(tmp_path):
     with pytest.raises(InputError, match="did you mean tiny"):
-        status.statuses(["tinny"], "smoke", tmp_path, DataFiles())
+        status.statuses(SWEEPS, ["tinny"], "smoke", tmp_path, DataFiles())
     with pytest.raises(InputError, match="no scale is called"):
-        status.statuses(["tiny"], "papr", tmp_path, DataFiles())
-    assert [one.sweep for one in status.statuses(["tiny"], "smoke", tmp_path, DataFiles())] == ["tiny"]
+        status.statuses(SWEEPS, ["tiny"], "papr", tmp_path, DataFiles())
+    assert [one.sweep for one in status.statuses(SWEEPS, ["tiny"], "smoke", tmp_path, DataFiles())] == ["tiny"]

@@ -36,7 +36,7 @@ def folder(monkeypatch, tmp_path):
     request = GridRequest("tiny", "smoke", {"step_size": [0.5, 0.6]})
     made = tmp_path / "smoke" / "mine"
     prepare(made, request)
-    run_sweep(requested(request, "mine"), scale="smoke", out=tmp_path)
+    run_sweep(requested(SWEEPS, request, "mine"), scale="smoke", out=tmp_path)
     return made
 
 
