@@ -37,6 +37,7 @@ def compare(
     neighbors: str | None = None,
     delta: float | None = None,
     units: bool = False,
+    population: float = 1.0,
     board: str | os.PathLike | None = None,
     name: str | None = None,
     out: str | os.PathLike = "results",
@@ -66,6 +67,8 @@ def compare(
         neighbors: neighbouring relation; default the task's.
         delta: of (epsilon, delta)-DP; default the task's.
         units: whether to include methods with other privacy statements, which the figure shows in separate panels.
+        population: how many times as many users set the noise as exist (`bench.comparison.population`). Rows with noise
+            are then extrapolated, not measured, and go to a folder of their own in out/extrapolated.
         board: folder of a board, whose methods are included without being run again; "board" is out/board, or, where
             that does not have the task, the copy of the committed board that an installed wheel has. The board
             determines epsilons, seeds, num_settings, rounds, neighbors and delta; leave them out.
@@ -105,6 +108,7 @@ def compare(
         neighbors=neighbors,
         delta=delta,
         units=units,
+        population=population,
         name=name,
         out=out,
         fresh=fresh,

@@ -11,7 +11,6 @@ from bench.cli.attacks import attack
 from bench.cli.audit import audit
 from bench.cli.conformance import conformance
 from bench.cli.data import app as data_app
-from bench.cli.extrapolation import extrapolate
 from bench.cli.options import Commands, DataDir, Json, Out, Source, Version, Workers, path
 from bench.cli.privacy import epsilon, noise
 from bench.cli.upkeep import merge, status
@@ -35,7 +34,6 @@ app.command()(noise)
 app.command()(audit)
 app.command()(conformance)
 app.command()(attack)
-app.command()(extrapolate)
 app.command()(merge)
 app.command()(status)
 app.command()(verify)
@@ -174,6 +172,9 @@ def compare(
     units: Annotated[
         bool, typer.Option("--units", help="Include methods with other privacy units, in separate panels.")
     ] = False,
+    population: Annotated[
+        float, typer.Option(help="With the noise of so many times the users: extrapolated, in OUT/extrapolated.")
+    ] = 1.0,
     against: Annotated[
         str | None,
         typer.Option(
@@ -213,6 +214,7 @@ def compare(
         neighbors=neighbors,
         delta=delta,
         units=units,
+        population=population,
         board=against,
         name=name,
         out=out,

@@ -146,6 +146,10 @@ def request_on_board(
         "baselines": [],
     }
     usual = {name: parameter.default for name, parameter in inspect.signature(make_request).parameters.items()}
+    if rest.get("population", 1.0) != 1:
+        raise InputError(
+            "population is for measured methods alone, and the board's are measured: leave one of them out"
+        )
     for name, value in said.items():
         if not any(_same(value, other) for other in (boards[name], usual[name])):
             raise InputError(f"{name} is {value}, but the board was run with {boards[name]}: leave it out")

@@ -17,6 +17,7 @@ from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method, Role
 from bench.comparison.baselines import LEVELS, Count, Variant
 from bench.comparison.columns import check_free
+from bench.comparison.population import FACTOR, for_more_users
 from bench.comparison.problems import names_of_unit
 from bench.comparison.request import Request
 from bench.comparison.search import Setting, Space, first_of, first_settings
@@ -99,6 +100,8 @@ def make_plan(request: Request) -> Plan:
         label: variant._replace(method=accounted_by(request.accountant, variant.method))
         for label, variant in variants.items()
     }
+    if request.population > 1:
+        variants = {label: _for_more_users(variant, request.population) for label, variant in variants.items()}
     for label in request.methods:
         if label in baselines:
             raise InputError(f"two methods are called {label}: rename one of the factories")
@@ -123,6 +126,13 @@ def make_plan(request: Request) -> Plan:
         for candidate in candidates.values():
             _check_measured(candidate, measured)
     return Plan(request, candidates, unfit)
+
+
+def _for_more_users(variant: Variant, factor: float) -> Variant:
+    """Return the variant with the noise of so many times the users, if it has noise."""
+    if variant.method.noise not in parameters(variant.method)[0]:
+        return variant
+    return variant._replace(method=for_more_users(variant.method), args={**variant.args, FACTOR: factor})
 
 
 def in_legend(name: str, known: Mapping[str, Variant], on: str) -> str:
@@ -338,6 +348,8 @@ def _candidate(
     method, first = variant.method, _first(args, space)
     whole = _at_noise_one(method, first)
     check_free(f"{label} has an argument", whole)
+    if request.population > 1 and "adaptive" in f"{whole.get('clipping')} {space.get('clipping')}":
+        raise InputError(f"{label} also adds noise that the size of a round sets, not {FACTOR}: leave it out")
     with _unit_named_first(label, method, request, task, is_baseline=is_baseline):
         method.fits(task, **whole)
     releases = releases_of(method, task, request.statement.delta, whole).values()

@@ -25,6 +25,7 @@ from bench.privacy.events import SENSITIVITY, check_delta
 
 TUNING_SEEDS = 1000  # the tuning runs of split t have the seed 1000 + t, so that no test run shares their randomness
 COMPARE, BOARD, EXTRAPOLATED = "compare", "board", "extrapolated"  # takes the place of a sweep's scale
+MOST_USERS = 1e6  # times as many as exist
 
 
 class Request(NamedTuple):
@@ -47,10 +48,10 @@ class Request(NamedTuple):
     scale: the subfolder of the results folder, for comparisons or for the board.
     board: folder of a board whose methods are included without being run.
     reference: name of the method that gains are taken over; None for the best baseline at each epsilon.
-    on_the_way: whether test runs are also scored before their end.
     accountant: by which the noise of all methods is calibrated, as `accounted_by` says.
     space: role of an argument -> what it is tuned over, the same for all methods; of the problem, or of the board.
     own_first: whether a method's own space comes before it, as on boards of earlier versions.
+    population: how many times as many users set the noise as exist (`bench.comparison.population`).
     """
 
     problem: Problem
@@ -70,10 +71,10 @@ class Request(NamedTuple):
     scale: str = COMPARE
     board: Path | None = None
     reference: str | None = None
-    on_the_way: bool = True
     accountant: str = PLD
     space: Space = MappingProxyType({})
     own_first: bool = False
+    population: float = 1.0
 
     @property
     def folder(self) -> Path:
@@ -96,6 +97,7 @@ def make_request(
     neighbors: str | None = None,
     delta: float | None = None,
     units: bool = False,
+    population: float = 1.0,
     name: str | None = None,
     out: str | os.PathLike = "results",
     fresh: bool = False,
@@ -117,7 +119,12 @@ def make_request(
             raise InputError(f"{what} is {value}: it must be a whole number from 1 to {most:,}")
     if delta is not None:
         check_delta("delta", delta)
+    if not 1 <= population <= MOST_USERS:
+        raise InputError(f"population is {population:g}: give how many times as many users there are, from 1 on")
+    if population > 1 and (units or on.privacy_unit != "user"):
+        raise InputError(f"{on.name}: more users only help methods that protect a user: leave population and units out")
     by_label = _methods(methods)
+    words = [on.name, *by_label, *([f"users_x_{population:g}"] if population > 1 else [])]
     return Request(
         problem=on,
         methods=by_label,
@@ -130,11 +137,13 @@ def make_request(
         num_rounds=rounds or on.rounds,
         fixed=dict(fixed or {}),
         tuned=_lists(tuned or {}),
-        name=_folder_name(name or re.sub(r"[^\w.-]+", "_", "_".join([on.name, *by_label]))),
+        name=_folder_name(name or re.sub(r"[^\w.-]+", "_", "_".join(words))),
         out=Path(out),
         fresh=fresh,
+        scale=COMPARE if population == 1 else EXTRAPOLATED,
         reference=reference,
         space=on.shared_space,
+        population=population,
     )
 
 

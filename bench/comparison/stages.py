@@ -229,7 +229,7 @@ def _run_wanted(
         pairs = _distinct(wanted.loc[wanted["algorithm"] == label, names])
         points[label] = _points(plan.candidates[label], tasks, settings[label], pairs, num_settings=num_settings)
     splits = range(request.num_splits)
-    every = rounds_between if num_settings and request.on_the_way else None
+    every = rounds_between if num_settings else None
     pairs = [[(split, first + split) for first in first_seeds] for split in splits]
     sweep_of = partial(_sweep, plan, stage, make, eval_every=every, at_start=num_settings > 0)
     whole = sweep_of(points, list(chain.from_iterable(pairs)))

@@ -17,10 +17,11 @@ from bench.analysis.measured import PANEL
 from bench.analysis.saving import save_picture
 from bench.analysis.tables import without_formulas
 from bench.comparison.defaults import BUDGET, COMPARISON, CONVERGENCE
+from bench.comparison.population import FACTOR
 from bench.comparison.report import beside, budget, convergence
 from bench.comparison.report.curves import draw_budget, draw_convergence
 from bench.comparison.report.looks import legend, method_looks, named
-from bench.comparison.report.table import costs, heading, printed, privacy, table
+from bench.comparison.report.table import costs, extrapolated, heading, printed, privacy, table
 from bench.comparison.result import Comparison
 from bench.errors import cannot_write
 from bench.files import write_whole
@@ -181,6 +182,9 @@ def write(comparison: Comparison) -> pd.DataFrame:
         num_tests=comparison.num_tests,
     )
     tried = {"metric": problem.tuned_by, "best": problem.best}
+    if request.population > 1:
+        private = np.isfinite(whole["target_epsilon"]) & ~whole["reveals_nothing"]
+        whole = whole.assign(extrapolated=private, **{FACTOR: request.population})
     lines = budget.curves(comparison.tuning.runs, **tried)
     whole["better_from"] = budget.all_better_from(lines, whole, **tried)
     whole = convergence.joined(whole, comparison.growth)
@@ -188,7 +192,7 @@ def write(comparison: Comparison) -> pd.DataFrame:
     courses = convergence.curves(comparison.evaluations, metric=problem.metric)
     try:
         with style.applied():
-            drawn = draw(whole, problem.held_out, problem.remark, problem.common)
+            drawn = draw(whole, problem.held_out, extrapolated(whole) + problem.remark, problem.common)
             save_picture(drawn, whole, folder, COMPARISON, ALTS[COMPARISON], pdf=True)
             save_picture(draw_budget(lines, whole, problem.tuned_by), lines, folder, BUDGET, ALTS[BUDGET], pdf=True)
             save_picture(draw_convergence(courses, whole), courses, folder, CONVERGENCE, ALTS[CONVERGENCE], pdf=True)

@@ -10,6 +10,7 @@ import pandas as pd
 from bench.analysis import select, significance, tables
 from bench.analysis.measured import PANEL, methods_by_epsilon, titles
 from bench.comparison.columns import COSTS, TUNED
+from bench.comparison.population import FACTOR, WHAT
 from bench.ranking import SIGN, gains_over
 
 GAINS = ["gain", "gain_low", "gain_high", "gain_p", "gain_error_users"]
@@ -159,9 +160,15 @@ def brief_heading(table: pd.DataFrame) -> str:
     first = table.iloc[0]
     better = "larger" if first["best"] == "max" else "smaller"
     return (
-        f"{first['metric']} on the test data of {data_of(table)}, {better} is better: mean over {_splits(table)}, "
+        f"{extrapolated(table)}{first['metric']} on the test data of {data_of(table)}, {better} is better: mean over "
+        f"{_splits(table)}, "
         "± half the width of its 95 % interval, and in brackets the rank"
     )
+
+
+def extrapolated(table: pd.DataFrame) -> str:
+    """Return a sentence where the noise is that of more users than exist."""
+    return WHAT.format(factor=table[FACTOR].iloc[0]) if FACTOR in table else ""
 
 
 def costs(table: pd.DataFrame) -> pd.DataFrame:
@@ -204,7 +211,8 @@ def heading(table: pd.DataFrame) -> str:
     if table["gain_error_users"].notna().any():
         paired = "by split and user, with an interval over splits and users"
     return (
-        f"{first['metric']} on the test data of {tables.no_markup(data_of(table))}, {better} is better: mean and "
+        f"{extrapolated(table)}{first['metric']} on the test data of {tables.no_markup(data_of(table))}, {better} is "
+        "better: mean and "
         f"95 % interval over {_splits(table)}, rank at that ε, and gain over {over}, paired {paired}. "
         f"{_intervals(first)} {_asterisk(table)} {tables.no_markup(privacy(table))}"
     )

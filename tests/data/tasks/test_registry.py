@@ -77,7 +77,7 @@ def test_comparisons_and_the_board_know_a_new_task(bench):
     assert "DP-FedAvg" in bench("compare ppsgd --task mine --against board --workers 1 --set personalization=1")
     assert "mine" in bench("attack mine", 2)
     assert "alone" in bench(f"compare --task mine --baselines DP-FedAvg {few} --name alone")
-    assert "users" in bench("extrapolate mine --methods DP-FedAvg --epsilon 1 --settings 1 --seeds 1 --workers 1")
+    assert "Extrapolated" in bench(f"compare --task mine --baselines DP-FedAvg {few} --population 2")
 
 
 # ---- Data that are not here ----
