@@ -1,4 +1,4 @@
-"""Is a private Flower strategy right? Runs it many times, and saves what `python -m bench audit --outputs` judges.
+"""Is a private Flower strategy right? Runs it many times, and saves what `python -m bench audit-outputs` judges.
 
     python examples/audit_flower.py                    # the right program
     python examples/audit_flower.py --mistake weights  # with a mistake of real programs
@@ -134,7 +134,7 @@ def main():
             np.save(options.out / f"{world}_{t}.npy", runs[:, t])
     # A replaced update moves the clipped sum by up to 2 C, which halves the noise multiplier.
     noise_multiplier = NOISE_MULTIPLIER if options.mistake == "relation" else NOISE_MULTIPLIER / 2
-    print(f"python -m bench audit --outputs {options.out}/with_*.npy {options.out}/without_*.npy "
+    print(f"python -m bench audit-outputs {options.out}/with_*.npy {options.out}/without_*.npy "
           f"--epsilon {epsilon_of(noise_multiplier, ROUNDS, DELTA):.4g} --delta {DELTA} --gaussian")  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Is a private loop in NumPy right? Runs it many times, and saves what `python -m bench audit --outputs` judges.
+"""Is a private loop in NumPy right? Runs it many times, and saves what `python -m bench audit-outputs` judges.
 
     python examples/audit_numpy.py                   # the right program
     python examples/audit_numpy.py --mistake mean    # with a mistake of real programs
@@ -117,7 +117,7 @@ def main():
         for t in range(ROUNDS):
             np.save(options.out / f"{world}_{t}.npy", runs[:, t])
     epsilon = epsilon_of(NOISE_MULTIPLIER, ROUNDS, DELTA)
-    print(f"python -m bench audit --outputs {options.out}/with_*.npy {options.out}/without_*.npy "
+    print(f"python -m bench audit-outputs {options.out}/with_*.npy {options.out}/without_*.npy "
           f"--epsilon {epsilon:.4g} --delta {DELTA} --gaussian")  # fmt: skip
 
 

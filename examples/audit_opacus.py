@@ -1,4 +1,4 @@
-"""Is private training with Opacus right? Runs it many times, and saves what `python -m bench audit --outputs` judges.
+"""Is private training with Opacus right? Runs it many times, and saves what `python -m bench audit-outputs` judges.
 
     python examples/audit_opacus.py                                    # the right program
     python examples/audit_opacus.py --mistake no-norm                  # with a mistake of real programs
@@ -161,7 +161,7 @@ def main():
             np.save(options.out / f"{world}_{t}.npy", runs[:, t])
     epsilon, delta = claim(options.audit, engine)
     gaussian = "--gaussian" if options.audit == "noise" else "--no-gaussian"
-    print(f"python -m bench audit --outputs {options.out}/with_*.npy {options.out}/without_*.npy "
+    print(f"python -m bench audit-outputs {options.out}/with_*.npy {options.out}/without_*.npy "
           f"--epsilon {epsilon:.4g} --delta {delta:.4g} {gaussian}")  # fmt: skip
 
 

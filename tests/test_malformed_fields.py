@@ -91,7 +91,7 @@ def test_a_comparison_whose_name_no_folder_can_have():
 
 
 def test_a_data_folder_that_no_path_can_name():
-    with pytest.raises(InputError, match="is not a path: give --data-dir another folder"):
+    with pytest.raises(InputError, match="is not a path: give BENCH_DATA another folder"):
         DataFiles("a\0b")
 
 

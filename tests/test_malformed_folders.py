@@ -85,7 +85,9 @@ def test_a_protocol_with_an_impossible_value_is_named(tmp_path, changes):
     (tmp_path / PROTOCOL).write_text(json.dumps(entry))
     assert read_protocol(tmp_path).seeds == 2
     (tmp_path / PROTOCOL).write_text(json.dumps(entry | changes))
-    with pytest.raises(InputError, match=rf"protocol\.json cannot be read \(.*{next(iter(changes))}.*: run the board"):
+    with pytest.raises(
+        InputError, match=rf"protocol\.json cannot be read \(.*{next(iter(changes))}.*: move the folder"
+    ):
         read_protocol(tmp_path)
 
 

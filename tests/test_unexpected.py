@@ -100,9 +100,6 @@ def fails(trial):
         (lambda: bench.compare(epsilons=[HUGE]), "an epsilon is too large: give at most 3.4e"),
         (lambda: bench.compare(fixed={"step_size": HUGE}, task="synthetic"), "step_size is too large"),
         (lambda: bench.run("tiny", grid={"step_size": [HUGE]}), "too large"),
-        (lambda: bench.run("tiny", grid={"step_size": range(10**12)}), "has 1,000,000,000,000 entries: give at most"),
-        (lambda: bench.compare(epsilons=range(1, 10**9)), "epsilons has 999,999,999 entries"),
-        (lambda: bench.compare(out="a\0b"), "leave the NUL character out"),
         (lambda: bench.compare(task=fails), "the task function of .* fails on trial 0: ZeroDivisionError: division by"),
         (lambda: bench.compare(task=lambda trial: sys.exit(3)), "fails on trial 0: SystemExit: 3"),
         (lambda: bench.compare(task=lambda trial: None), "returns NoneType for a trial: return a bench.data.task.Task"),
@@ -142,5 +139,5 @@ def test_a_damaged_protocol_is_named(tmp_path, change):
         f'"unit": "user", {change}}}'
     )
     name = change.split('"')[1]
-    with pytest.raises(InputError, match=rf"{PROTOCOL} cannot be read \({name} is .*: run the board again"):
+    with pytest.raises(InputError, match=rf"{PROTOCOL} cannot be read \({name} is .*: move the folder elsewhere"):
         read_protocol(tmp_path)

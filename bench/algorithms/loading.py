@@ -88,7 +88,7 @@ def load_network(target: str | Callable) -> tuple[Any, str]:
     if isinstance(target, str):
         file, colon, name = target.partition(":")
         if not (file.endswith(".py") and colon and name):
-            raise InputError(f"--network is {target}: give FILE.py:NAME, a function that returns a flax module")
+            raise InputError(f"the network is {target}: give FILE.py:NAME, a function that returns a flax module")
         path = Path(file)
         module = _imported(path, "the network")
         if not hasattr(module, name):

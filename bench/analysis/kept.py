@@ -67,7 +67,7 @@ class Table(NamedTuple):
         if others:
             words = ", ".join(f"{name} = {value}" for name, value in others.items())
             raise InputError(
-                f"{self.path} has {self.what} with {words}: ask for the same, or give --fresh{self.remedy}"
+                f"{self.path} has {self.what} with {words}: ask for the same, or move it elsewhere{self.remedy}"
             )
         return rows
 

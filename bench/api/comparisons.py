@@ -3,16 +3,15 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Annotated, Any
 
 from bench.comparison.defaults import EPSILONS, NUM_SETTINGS
-from bench.data.files import DataFiles
 from bench.errors import InputError, all_of
-from bench.inputs.declared import of_declared_types
+from bench.inputs.options import Out, Workers
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bench.algorithms.base import Method
     from bench.audit.report import Audit
     from bench.comparison.problem import Problem
@@ -20,65 +19,64 @@ if TYPE_CHECKING:
     from bench.comparison.result import Comparison
     from bench.data.task import Task
 
+SET = (
+    "NAME=VALUE fixes an argument; NAME=log:LOW:HIGH, log:LOW:HIGH:COUNT or A,B,C tunes over it; METHOD:NAME=... does "
+    "so for one method. Repeatable."
+)
 
-@of_declared_types
+
 def compare(
-    methods: "str | Method | Callable | Sequence[str | Method | Callable]" = (),
+    methods: Annotated[
+        "str | Method | Callable | Sequence[str | Method | Callable]",
+        "FILE.py:NAME, or names of built-in methods; none compares the baselines.",
+    ] = (),
     *,
-    task: "str | Problem | Task | Callable[[int], Task]" = "synthetic",
-    epsilons: float | Sequence[float] = EPSILONS,
-    seeds: int = 5,
+    task: Annotated[
+        "str | Problem | Task | Callable[[int], Task]",
+        "One of the comparisons that `list` has, or your own data: FILE.npz, or CSV or Parquet. FILE:NAME=VALUE,... "
+        "says more of such: client=COLUMN, label=COLUMN, regression=True, network=FILE.py:NAME, delta=NUMBER.",
+    ] = "synthetic",
+    epsilons: Annotated[
+        float | Sequence[float], "Values of epsilon, separated by commas; the noise-free case is always added."
+    ] = EPSILONS,
+    seeds: Annotated[int, "Number of data splits, each with its own randomness."] = 5,
+    fixed: Annotated[Mapping[str, Any] | None, SET] = None,
+    num_settings: Annotated[int, "Largest number of settings tried for each method."] = NUM_SETTINGS,
+    rounds: Annotated[int | None, "Number of communication rounds; default the task's."] = None,
+    baselines: Annotated[
+        Sequence[str] | None, "Names separated by commas, or none; default the usual ones of the task."
+    ] = None,
+    units: Annotated[bool, "Include methods with other privacy units, in separate panels."] = False,
+    population: Annotated[float, "With the noise of so many times the users: extrapolated, in OUT/extrapolated."] = 1.0,
+    board: Annotated[
+        str | os.PathLike | None,
+        "Board to compare with; its methods are not run again. `board` is OUT/board, or the installed copy of the "
+        "committed board where OUT/board does not have the task.",
+    ] = None,
+    out: Out = "results",
+    workers: Workers = "auto",
     tuned: Mapping[str, Any] | None = None,
-    fixed: Mapping[str, Any] | None = None,
-    num_settings: int = NUM_SETTINGS,
-    rounds: int | None = None,
-    baselines: Sequence[str] | None = None,
     reference: str | None = None,
     neighbors: str | None = None,
     delta: float | None = None,
-    units: bool = False,
-    population: float = 1.0,
-    board: str | os.PathLike | None = None,
     name: str | None = None,
-    out: str | os.PathLike = "results",
     fresh: bool = False,
-    workers: int | str = "auto",
-    executor: str = "local",
     devices: int | str | None = None,
-    data_dir: str | os.PathLike | None = None,
-    source: str | None = None,
-) -> pd.DataFrame:
-    """Compare methods with the baselines of a task on equal terms; writes Parquet, a table and a figure.
+) -> "pd.DataFrame":
+    """Compare methods with a task's baselines on equal terms: the same privacy statement and tuning budget.
 
     Args:
-        methods: one or several built-in names, FILE.py:NAME, Methods or factories; none compares only the baselines.
-        task: a name, a file or folder of clients (npz, CSV, Parquet), a `bench.Problem`, or a Task or function trial ->
-            Task with exactly one metric called test_X and one called validation_X.
-        epsilons: finite values; the noise-free case is always added.
-        seeds: number of data splits, each with its own randomness.
+        methods: one or several built-in names, FILE.py:NAME, Methods or factories.
+        task: also a `bench.Problem`, or a Task or function trial -> Task with exactly one metric called test_X and one
+            called validation_X.
+        board: determines epsilons, seeds, num_settings, rounds, neighbors and delta; leave them out.
         tuned: argument -> values to tune over, for every method that has it; "METHOD:ARGUMENT" is for one method.
-        fixed: argument -> value, for every method that has it.
-        num_settings: the largest number of settings that are tried for each method.
-        rounds: communication rounds of methods that do not fix their own; default the task's.
-        baselines: names as in the legend; by default all of the task except those run only on request; an empty list
-            means none.
         reference: the method that gains are taken over, by its name in the legend; default the best baseline at each
             epsilon.
-        neighbors: neighbouring relation; default the task's.
-        delta: of (epsilon, delta)-DP; default the task's.
-        units: whether to include methods with other privacy statements, which the figure shows in separate panels.
-        population: how many times as many users set the noise as exist (`bench.comparison.population`). Rows with noise
-            are then extrapolated, not measured, and go to a folder of their own in out/extrapolated.
-        board: folder of a board, whose methods are included without being run again; "board" is out/board, or, where
-            that does not have the task, the copy of the committed board that an installed wheel has. The board
-            determines epsilons, seeds, num_settings, rounds, neighbors and delta; leave them out.
+        neighbors, delta: neighbouring relation, and delta of (epsilon, delta)-DP; default the task's.
         name: of the folder in out/compare; by default made from the task and the methods.
-        out: results folder.
         fresh: first move earlier runs of that name aside.
-        workers, executor, devices: as for `run`.
-        data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
-        source: what data are fetched from: "publisher", "packages", "tensorflow-datasets", "none", or "any", which
-            tries the publisher first; default the one that BENCH_SOURCE names, or "any".
+        devices: as for `run`.
 
     Returns:
         One row per method and epsilon: mean of the test metric with its 95 % interval, rank, and gain over the best
@@ -95,7 +93,6 @@ def compare(
     request = _request(
         methods,
         board,
-        DataFiles(data_dir, source),
         task=task,
         epsilons=epsilons,
         seeds=seeds,
@@ -113,7 +110,7 @@ def compare(
         out=out,
         fresh=fresh,
     )
-    (compared,) = _compared([request], workers, executor, devices)
+    (compared,) = _compared([request], workers, devices)
     table = figure.write(compared)
     table.attrs |= {"folder": str(request.folder), "notes": compared.notes}
     if request.board is not None:
@@ -121,36 +118,35 @@ def compare(
     return table
 
 
-def _request(methods, board: str | os.PathLike | None, data_files: DataFiles, **options) -> "Request":
+def _request(methods, board: str | os.PathLike | None, **options) -> "Request":
     """Return the request that the options of `compare` describe, with or without a board."""
     from bench.comparison.board import BY_PROTOCOL, request_on_board
     from bench.comparison.request import make_request
+    from bench.data.files import DataFiles
 
+    options["data_files"] = DataFiles()
     if board is None:
-        return make_request(methods, data_files=data_files, **options)
+        return make_request(methods, **options)
     said = {name: value for name, value in options.items() if name in BY_PROTOCOL}
     rest = {name: value for name, value in options.items() if name not in BY_PROTOCOL}
-    return request_on_board(board, methods, said, rest | {"data_files": data_files})
+    return request_on_board(board, methods, said, rest)
 
 
 def _compared(
-    requests: "Sequence[Request]",
-    workers: int | str,
-    executor: str,
-    devices: int | str | None = None,
+    requests: "Sequence[Request]", workers: int | str, devices: int | str | None = None
 ) -> "Iterator[Comparison]":
     """Run the comparisons one after the other with the same workers, which keep their compiled programs.
 
     Raises:
         InputError: for those that cannot be made, for want of their data; all others have been made then.
     """
+    from bench.api.runs import pool_of
     from bench.comparison import run as comparing
-    from bench.execution.pool import Pool
     from bench.execution.run import use_compilation_cache
 
     use_compilation_cache()
     failed = []
-    with Pool(executor, workers, devices=devices) as pool:
+    with pool_of(workers, devices) as pool:
         for request in requests:
             try:
                 compared = comparing.compare(request, pool)
@@ -162,28 +158,22 @@ def _compared(
         raise all_of(failed)
 
 
-@of_declared_types
 def add_to_board(
-    method: "str | Method | Callable",
-    task: str,
+    method: Annotated["str | Method | Callable", "FILE.py:NAME of your method."],
+    task: Annotated[str, "Name of a task of the board."],
     *,
+    fixed: Annotated[Mapping[str, Any] | None, SET] = None,
+    out: Out = "results",
+    workers: Workers = "auto",
     board: str | os.PathLike = "board",
     tuned: Mapping[str, Any] | None = None,
-    fixed: Mapping[str, Any] | None = None,
-    out: str | os.PathLike = "results",
-    workers: int | str = "auto",
-    executor: str = "local",
-    data_dir: str | os.PathLike | None = None,
-    source: str | None = None,
 ) -> Path:
     """Add your own method to a board: run it by the board's protocol, audit it, and store its runs beside the board's.
 
     Args:
-        method: FILE.py:NAME, a Method or a factory.
-        task: of the board.
+        method: also a Method or a factory.
         board: folder of the board; "board" is out/board, and never the copy in an installed wheel.
-        tuned, fixed: as of `compare`.
-        others: as of `compare`.
+        tuned: as of `compare`.
 
     Returns:
         The folder with the two files of the entry.
@@ -193,19 +183,17 @@ def add_to_board(
             where some of its runs are missing.
     """
     from bench.analysis.measured import is_name
-    from bench.audit.report import audit
+    from bench.audit import audit
     from bench.comparison.entries import write_entry
     from bench.comparison.protocol import board_folder
     from bench.comparison.report import figure
 
-    request = _request(
-        method, board_folder(board, out), DataFiles(data_dir, source), task=task, tuned=tuned, fixed=fixed, out=out
-    )
+    request = _request(method, board_folder(board, out), task=task, tuned=tuned, fixed=fixed, out=out)
     ((label, tried),) = request.methods.items()
     if not label.isidentifier() or not is_name(label):
         raise InputError(f"{label} cannot be the name of an entry: define the method by a function with a short name")
-    _check_audit(label, audit(tried, args=fixed or {}))  # a minute, before a comparison that may take hours
-    (compared,) = _compared([request], workers, executor)
+    _check_audit(label, audit(tried, args=request.fixed))  # a minute, before a comparison that may take hours
+    (compared,) = _compared([request], workers)
     figure.write(compared)
     if label in compared.not_private:
         raise InputError(
@@ -213,8 +201,8 @@ def add_to_board(
             "nothing"
         )
     chosen = compared.runs[compared.runs["algorithm"] == label].iloc[0]
-    own = {name: chosen[name] for name in (*tried.space, *(fixed or {})) if name in chosen and name != tried.noise}
-    if own != (fixed or {}):  # with these arguments it was audited before
+    own = {name: chosen[name] for name in (*tried.space, *request.fixed) if name in chosen and name != tried.noise}
+    if own != request.fixed:  # with these arguments it was audited before
         _check_audit(label, audit(tried, args=own))
     assert request.board is not None
     return write_entry(request.board / request.problem.name, label, compared)
@@ -231,30 +219,26 @@ def _check_audit(label: str, found: "Audit") -> None:
         )
 
 
-@of_declared_types
 def board(
-    tasks: str | Sequence[str] = (),
+    tasks: Annotated[str | Sequence[str], "Names of tasks; default all of the board."] = (),
     *,
+    methods: Annotated[
+        Sequence[str] | None,
+        "Names separated by commas: run these methods, beside those that the board has; default all of the task.",
+    ] = None,
+    out: Out = "results",
+    workers: Workers = "auto",
     epsilons: float | Sequence[float] | None = None,
     seeds: int | None = None,
     num_settings: int | None = None,
     rounds: int | None = None,
-    methods: Sequence[str] | None = None,
-    out: str | os.PathLike = "results",
     fresh: bool = False,
-    workers: int | str = "auto",
-    executor: str = "local",
-    data_dir: str | os.PathLike | None = None,
-    source: str | None = None,
 ) -> list[Path]:
-    """Run the board: all methods of the suite on its tasks, by one protocol. An interrupted run resumes when repeated.
+    """Run the board: all methods of the suite on its tasks, by one protocol. Repeat an interrupted run to continue.
 
     Args:
-        tasks: names; default all of the board.
         epsilons, seeds, num_settings, rounds: in place of the board's; results of different protocols are never mixed.
-        methods: names as in the legend, to run beside those that the board has; default all of the task.
-        out: results folder; each task goes to out/board/TASK.
-        others: as of `compare`.
+        fresh: first move earlier runs of these tasks aside.
 
     Returns:
         The folders.
@@ -264,13 +248,16 @@ def board(
     """
     from bench.comparison.board import board_request
     from bench.comparison.report import figure
+    from bench.data.files import DataFiles
     from bench.data.tasks.registry import on_board
 
     chosen = {"epsilons": epsilons, "seeds": seeds, "num_settings": num_settings, "rounds": rounds}
     chosen = {name: value for name, value in chosen.items() if value is not None}
     names = [tasks] if isinstance(tasks, str) else list(tasks) or on_board()
-    files = DataFiles(data_dir, source)
+    if methods is not None and len(names) != 1:
+        raise InputError("methods are named for one task: name it, as in `bench board digits --methods Ditto`")
+    files = DataFiles()
     requests = [board_request(name, methods, out=out, fresh=fresh, data_files=files, **chosen) for name in names]
-    for compared in _compared(requests, workers, executor):
+    for compared in _compared(requests, workers):
         figure.write(compared)
     return [request.folder for request in requests]

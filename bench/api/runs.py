@@ -7,94 +7,109 @@ rows = load("ppsgd_synthetic", scale="smoke")
 """
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Annotated, Any
 
 from bench.comparison.defaults import COMPARISON, LONGEST_NAME
-from bench.data.files import DataFiles
 from bench.errors import InputError, shown, unknown_name
 from bench.files import AS_TEXT, check_writable
-from bench.inputs.declared import of_declared_types
-from bench.store import KEPT, SCALES, SMOKE, kind_of, of_scale, part_files, requests
+from bench.inputs.options import Out, Scale, Workers
+from bench.store import KEPT, SCALES, SMOKE, kind_of, of_scale
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bench.execution.chosen import Chosen
     from bench.execution.pool import Pool
     from bench.execution.run import Opener
 
 
-@of_declared_types
 def run(
-    sweep: str,
-    /,
-    scale: str = "smoke",
+    sweeps: Annotated[str | Sequence[str], "Names of sweeps, or `all`."],
+    scale: Scale = "smoke",
     *,
-    where: str | None = None,
-    seeds: int | None = None,
-    task: str | None = None,
-    grid: Mapping[str, Any] | None = None,
-    rounds: int | None = None,
-    name: str | None = None,
-    out: str | os.PathLike = "results",
+    where: Annotated[str | None, 'Select points, as in "noise_multiplier <= 10".'] = None,
+    seeds: Annotated[int | None, "Repetitions of every point; default the sweep's."] = None,
+    task: Annotated[str | None, "Task to use in place of the sweep's; see `list`."] = None,
+    grid: Annotated[
+        Mapping[str, Any] | None, "COLUMN=VALUES to replace the sweep's values: A,B,C or log:LOW:HIGH:COUNT."
+    ] = None,
+    rounds: Annotated[int | None, "Number of communication rounds, in place of the sweep's."] = None,
+    name: Annotated[str | None, "Name of the results folder for a grid or rounds of your own."] = None,
+    out: Out = "results",
+    shard: Annotated[
+        str | None, "I/N: run the I-th of N equal shares, into a results folder of its own; see `merge`."
+    ] = None,
+    chunk: Annotated[int | None, "Largest number of points computed at once; affects results only by rounding."] = None,
+    workers: Workers = "auto",
+    devices: Annotated[
+        int | str | None,
+        "In place of workers, divide the clients of each run over so many devices of this machine, or auto: all.",
+    ] = None,
     fresh: bool = False,
-    shard: str | None = None,
-    chunk: int | None = None,
-    workers: int | str = "auto",
-    executor: str = "local",
-    devices: int | str | None = None,
-    data_dir: str | os.PathLike | None = None,
-    source: str | None = None,
-) -> pd.DataFrame:
-    """Run what is missing of a sweep, and return all its rows.
+    rows: bool = True,
+) -> "pd.DataFrame":
+    """Run the missing points of sweeps. What is interrupted, at any time, goes on when it is repeated.
 
     Args:
-        sweep: its name.
-        scale: "smoke", "laptop" or "paper".
-        where: a condition that selects points, such as "noise_multiplier <= 10".
-        seeds: repetitions of every point; default the sweep's.
-        task: a task to use in place of the sweep's.
-        grid: column -> values to use in place of the sweep's; the results go to a separate folder.
-        rounds: communication rounds to use in place of the sweep's; likewise in a separate folder.
-        name: of that folder; by default made from the sweep's name and the changes.
-        out: results folder.
-        fresh: first move all existing results of the sweep aside.
-        shard: "I/N", from "1/N" to "N/N", to run every N-th of the selected points times seeds. Each shard needs an
-            `out` of its own; `python -m bench merge` brings them together.
-        chunk: the largest number of points computed at once; affects results only by rounding.
-        workers: number of worker processes or tasks; "auto" is one per GPU, or else one per core, and only this process
-            where there is little to do.
-        executor: where the workers run: "local", "ray" or "ray://HOST:PORT".
-        devices: number of this machine's devices over which the clients of each run are divided, or "auto" for all; in
-            place of workers. None does not divide them.
-        data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
-        source: what data are fetched from: "publisher", "packages", "tensorflow-datasets", "none", or "any", which
-            tries the publisher first; default the one that BENCH_SOURCE names, or "any".
+        fresh: first move all existing results of the sweeps aside.
+        rows: whether to return the rows, which may need much memory.
 
     Returns:
-        One row per run and evaluation.
+        One row per run and evaluation. .attrs["folders"] has those of values of your own.
 
     Raises:
         InputError: for an unknown name, a value out of range or a missing folder, before anything is run; or where
             there are fewer runs than shards, and this one has none.
     """
+    import pandas as pd
+
+    from bench.data.files import DataFiles
     from bench.execution.chosen import chosen
-    from bench.execution.pool import Pool
     from bench.execution.run import run_all, use_compilation_cache
     from bench.papers import SWEEPS
+    from bench.store import part_files
+    from bench.sweeps.grids import keeping_rounds
 
-    data_files = DataFiles(data_dir, source)
-    wanted = chosen(
-        SWEEPS, sweep, scale, where=where, seeds=seeds, task=task, grid=grid, rounds=rounds, folder=name, shard=shard
-    )
+    data_files, names = DataFiles(), _several(sweeps)
+    if "all" in names and len(names) > 1:
+        raise InputError(f"`all` is every sweep: leave out {' '.join(name for name in names if name != 'all')}")
+    names = list(SWEEPS) if names == ["all"] else names
+    if name is not None and len(names) > 1:
+        raise InputError(
+            f"name {name} would be one folder for {len(names)} sweeps: leave it out, or run the sweeps one at a time"
+        )
+    own = {"where": where, "seeds": seeds, "task": task, "grid": grid, "rounds": rounds, "folder": name, "shard": shard}
+    # The names and conditions of all sweeps are checked before the first one runs.
+    todo = [chosen(SWEEPS, sweep, scale, **own) for sweep in names]
     use_compilation_cache()
-    with Pool(executor, workers, devices=devices) as pool:
-        upcoming = upcoming_of(wanted, scale, out=out, data_files=data_files, fresh=fresh, pool=pool)
-        run_all([upcoming], pool, most=chunk)
-    return part_files.read(of_scale(out, scale, wanted.part.name))
+    with pool_of(workers, devices) as pool:
+        options = {"out": out, "fresh": fresh, "data_files": data_files, "pool": pool}
+        run_all([upcoming_of(wanted, scale, **options) for wanted in todo], pool, most=chunk)
+    for wanted in todo:
+        if rounds is not None and (kept := keeping_rounds(wanted.part)):
+            print(f"the number of rounds does not change {', '.join(kept)}, which set their own", file=sys.stderr)
+    folders = {wanted.part.name: of_scale(out, scale, wanted.part.name) for wanted in todo}
+    read = list(map(part_files.read, folders.values())) if rows else []
+    whole = pd.concat(read, ignore_index=True) if len(read) > 1 else read[0] if read else pd.DataFrame()
+    whole.attrs["folders"] = [str(folders[wanted.part.name]) for wanted in todo if wanted.request is not None]
+    return whole
+
+
+def _several(given: Any) -> list:
+    """One name or several as a list."""
+    return [given] if isinstance(given, str | os.PathLike) else list(given)
+
+
+def pool_of(workers: int | str, devices: int | str | None = None) -> "Pool":
+    """Return the workers of a command, by the options of `run`."""
+    from bench.execution.pool import Pool
+
+    on_ray = str(workers).startswith("ray")
+    return Pool(str(workers) if on_ray else "local", "auto" if on_ray else workers, devices=devices)
 
 
 def upcoming_of(
@@ -104,7 +119,7 @@ def upcoming_of(
     out: str | os.PathLike,
     fresh: bool,
     pool: "Pool",
-    data_files: DataFiles,
+    data_files: Any,
 ) -> "Opener":
     """Return the chosen sweep for `run_all`.
 
@@ -114,6 +129,7 @@ def upcoming_of(
     from bench.execution.chosen import requested
     from bench.execution.run import opened
     from bench.papers import SWEEPS
+    from bench.store import requests
 
     def open_it(stack: ExitStack):
         folder = of_scale(out, scale, wanted.part.name)
@@ -127,7 +143,6 @@ def upcoming_of(
     return open_it
 
 
-@of_declared_types
 def load(
     name: str,
     scale: str | None = None,
@@ -135,7 +150,7 @@ def load(
     columns: str | Sequence[str] | None = None,
     where: str | None = None,
     results: str | os.PathLike = "results",
-) -> pd.DataFrame:
+) -> "pd.DataFrame":
     """Load the rows of a sweep, or the table of a comparison, that has been run.
 
     Args:
@@ -151,6 +166,7 @@ def load(
     Raises:
         InputError: where there are no such results, or no such column.
     """
+    from bench.store import part_files
     from bench.sweeps.condition import names
 
     chosen = [columns] if isinstance(columns, str) else None if columns is None else list(columns)
@@ -168,7 +184,7 @@ def load(
     return rows if chosen is None else rows[chosen]
 
 
-def _where(rows: pd.DataFrame, where: str) -> pd.DataFrame:
+def _where(rows: "pd.DataFrame", where: str) -> "pd.DataFrame":
     """Return the rows that satisfy a condition."""
     from bench.sweeps.condition import condition
 
@@ -194,6 +210,7 @@ def _folder(name: str, scale: str | None, results: Path) -> Path:
     kind = kind_of(scale) if scale else next(iter(there), KEPT)
     if kind not in there:
         from bench.papers import SWEEPS  # imports all methods, only to give a better message
+        from bench.store import requests
 
         if name not in SWEEPS and "_on_" not in name and not requests.folders(name, results):
             raise unknown_name("sweep", name, SWEEPS)
@@ -202,12 +219,14 @@ def _folder(name: str, scale: str | None, results: Path) -> Path:
     return results / kind / name
 
 
-def _table(path: Path) -> pd.DataFrame:
+def _table(path: Path) -> "pd.DataFrame":
     """Return the table of a comparison.
 
     Raises:
         InputError: where it is damaged.
     """
+    import pandas as pd
+
     try:
         table = pd.read_csv(path, dtype=AS_TEXT)
         named = {"algorithm", "target_epsilon", "rank"} <= {*table}
@@ -219,103 +238,102 @@ def _table(path: Path) -> pd.DataFrame:
     return table
 
 
-@of_declared_types
 def merge(
-    folders: str | os.PathLike | Sequence[str | os.PathLike],
-    out: str | os.PathLike = "results",
-    *,
-    data_dir: str | os.PathLike | None = None,
-    source: str | None = None,
-) -> pd.DataFrame:
+    folders: Annotated[
+        str | os.PathLike | Sequence[str | os.PathLike], "Folders of results, or of a sweep; they are not changed."
+    ],
+    out: Out = "results",
+) -> "pd.DataFrame":
     """Copy results made elsewhere into a results folder: checked, without duplicates, and in few files.
-
-    Args:
-        folders: folders of results, of a scale or of a sweep; they are not changed.
-        out: the folder of results to copy into.
-        data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
-        source: what data are fetched from: "publisher", "packages", "tensorflow-datasets", "none", or "any", which
-            tries the publisher first; default the one that BENCH_SOURCE names, or "any".
 
     Returns:
         One row per sweep and scale: its folder, the number of runs added and of duplicates dropped, and its total
-        number of runs and part files. .attrs["left_out"] has one sentence for everything that was left out.
+        number of runs and part files. .attrs["left_out"] has one sentence for everything that was left out, and
+        .attrs["notes"] for what was set aside in the results folder.
 
     Raises:
         InputError: for a folder without results, or missing data, before anything is written.
     """
+    import pandas as pd
+
+    from bench.execution.run import use_compilation_cache
     from bench.papers import SWEEPS
     from bench.upkeep import merge as merging
 
-    several = [folders] if isinstance(folders, str | os.PathLike) else list(folders)
-    done, left_out, _ = merging.merge(
-        SWEEPS, [Path(folder) for folder in several], Path(out), DataFiles(data_dir, source)
-    )
+    use_compilation_cache()
+    done, left_out, notes = merging.merge(SWEEPS, list(map(Path, _several(folders))), Path(out))
     table = pd.DataFrame(done, columns=list(merging.Merged._fields))
-    table.attrs["left_out"] = left_out
+    table.attrs |= {"left_out": left_out, "notes": notes}
     return table
 
 
-@of_declared_types
-def status(
-    sweeps: str | Sequence[str] = (), scale: str = "smoke", *, out: str | os.PathLike = "results"
-) -> pd.DataFrame:
-    """Count the finished and missing runs of sweeps and the core-hours left. No data are read.
+Sweeps = Annotated[str | Sequence[str], "Names of sweeps, or of folders with your own values; default all."]
 
-    Args:
-        sweeps: one or several names of sweeps or of folders with your own values; none means all.
-        scale: "smoke", "laptop" or "paper".
-        out: the folder of results.
+
+def status(sweeps: Sweeps = (), scale: Scale = "smoke", *, out: Out = "results") -> "pd.DataFrame":
+    """Show which runs of sweeps are finished or missing, and the core-hours left. Reads no data, and changes nothing.
 
     Returns:
-        One row per sweep and entry: wanted, there, missing and core_hours.
+        One row per sweep and entry: wanted, there, missing and core_hours. .attrs has the same as "text" and as "json",
+        and in "problems" what is damaged or foreign.
 
     Raises:
         InputError: for an unknown name.
     """
-    from bench.papers import SWEEPS
-    from bench.upkeep.status import statuses
+    import pandas as pd
 
-    names = [sweeps] if isinstance(sweeps, str) else list(sweeps)
+    from bench.data.files import DataFiles
+    from bench.papers import SWEEPS
+    from bench.upkeep.status import statuses, written
+
+    names = _several(sweeps)
+    every = statuses(SWEEPS, names, scale, Path(out), DataFiles())
     rows = [
         {"sweep": found.sweep, "entry": label, "wanted": rest.wanted, "there": rest.there, "missing": rest.missing}
         | {"core_hours": rest.hours}
-        for found in statuses(SWEEPS, names, scale, Path(out), DataFiles())
+        for found in every
         for label, rest in found.entries.items()
     ]
-    return pd.DataFrame(rows)
+    table = pd.DataFrame(rows)
+    table.attrs |= {"text": written(every, by_entry=bool(names)), "json": [found.as_dict() for found in every]}
+    table.attrs["problems"] = [line for found in every for line in found.problems]
+    return table
 
 
-@of_declared_types
+def check(sweeps: Sweeps = (), scale: Scale = "smoke", *, out: Out = "results") -> list[str]:
+    """Check every part file of sweeps and every id in it, by the data where these are at hand. Changes nothing.
+
+    Returns:
+        What is damaged, foreign or there twice, a sentence each.
+
+    Raises:
+        InputError: for an unknown name.
+    """
+    from bench.data.files import DataFiles
+    from bench.papers import SWEEPS
+    from bench.upkeep.status import statuses
+
+    found = statuses(SWEEPS, _several(sweeps), scale, Path(out), DataFiles(), verified=True)
+    return [line for each in found for line in each.problems]
+
+
 def verify(
-    sweeps: str | Sequence[str] = (),
-    scale: str = "laptop",
+    sweeps: Annotated[str | Sequence[str], "Names of sweeps; default all that have results."] = (),
+    scale: Scale = "laptop",
     *,
-    points: int = 20,
-    minutes: float = 2.0,
-    seed: int = 0,
-    results: str | os.PathLike = "results",
-    workers: int | str = "auto",
-    data_dir: str | os.PathLike | None = None,
-    source: str | None = None,
-) -> pd.DataFrame:
-    """Run some finished runs again, drawn at random, and compare the results row by row; nothing is changed.
-
-    Args:
-        sweeps: one or several names of sweeps; none means all that have results.
-        scale: "smoke", "laptop" or "paper".
-        points: number of runs to draw.
-        minutes: that all of them may take together; runs that would take longer are not drawn.
-        seed: of the draw.
-        results: the folder of results.
-        workers: number of worker processes; "auto" is one per GPU, or else one per core.
-        data_dir: folder with data files of your own; default the one that BENCH_DATA names, if any.
-        source: what data are fetched from: "publisher", "packages", "tensorflow-datasets", "none", or "any", which
-            tries the publisher first; default the one that BENCH_SOURCE names, or "any".
+    points: Annotated[int, "Number of runs to draw."] = 20,
+    minutes: Annotated[float, "Time that all of them may take; runs that would take longer are not drawn."] = 2.0,
+    seed: Annotated[int, "Seed of the draw."] = 0,
+    results: Out = "results",
+    workers: Workers = "auto",
+) -> "pd.DataFrame":
+    """Run some of the finished runs again, drawn at random, and compare the results row by row. Nothing is changed.
 
     Returns:
         One row per run, with the fields of `bench.verification.verify.Checked`. Its `outcome` is "equal", "equal up to
         rounding" or "chaotic" where the run comes out as it was, "different", "outdated" or "damaged" where it does
-        not, and "left out" where its data are not here.
+        not, and "left out" where its data are not here. .attrs["text"] says it in words, and .attrs["failed"] whether
+        there is one that does not.
 
     Raises:
         InputError: for an unknown name, a number out of range, or where there are no results.
@@ -325,6 +343,8 @@ def verify(
     from bench.verification import verify as verifying
 
     use_compilation_cache()
-    names, data_files = [sweeps] if isinstance(sweeps, str) else list(sweeps), DataFiles(data_dir, source)
     numbers = {"points": points, "minutes": minutes, "seed": seed, "workers": workers}
-    return verifying.verify(SWEEPS, names, scale, results, **numbers, data_files=data_files).table()
+    found = verifying.verify(SWEEPS, _several(sweeps), scale, results, **numbers)
+    table = found.table()
+    table.attrs |= {"text": verifying.in_words(found, seed), "failed": bool(found.failures)}
+    return table

@@ -6,3 +6,60 @@ likelihood-ratio membership attack from many runs (`membership`; Carlini et al. 
 canary users in one run (`canaries`; Andrew et al. 2024). Their results are numbers beside the declared epsilon, and
 neither a bound nor a proof: a stronger attack might find more.
 """
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from bench.inputs.options import Out
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def attack(
+    task: Annotated[str, "A task of the board, such as digits or few_images."],
+    methods: Annotated[Sequence[str], "Names of methods on the board; default all that release anything."] = (),
+    *,
+    epsilons: Annotated[
+        float | Sequence[float] | None, "Values of the board, separated by commas, inf for no noise; default all."
+    ] = None,
+    runs: Annotated[int, "Runs of the membership attack."] = 64,
+    canaries: Annotated[int, "Canary users in the run for the estimate; 0 leaves it out."] = 100,
+    split: Annotated[int, "Data split, whose settings are attacked."] = 0,
+    out: Out = "results",
+    board: str = "board",
+    seed: int = 0,
+    fresh: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+) -> "pd.DataFrame":
+    """Attack the methods of a board on its own data, with the settings that it chose.
+
+    A likelihood-ratio membership attack gives the true-positive rate at false-positive rates of 1e-2 and 1e-3, from
+    runs in each of which every user is a member by a coin of its own. Canary users in one more run give an estimate of
+    epsilon, which is no bound. attacks.csv and attacks.md in the folder of the board's task have one row for each
+    method and epsilon, beside the declared epsilon. What was interrupted goes on when it is repeated.
+
+    Args:
+        board: its folder; "board" is OUT/board.
+        seed: of membership, canaries, and all runs.
+        fresh: attack all again; the earlier table is kept as earlier-attacks.csv.
+        say: receives a line after each row, and some while one is computed.
+
+    Returns:
+        The rows of attacks.csv; .attrs["page"] is attacks.md.
+
+    Raises:
+        InputError: for an option out of range, files that cannot be read or written, a table of attacks with other
+            options, unknown names, and a board that has no such runs, or other data or versions.
+    """
+    from bench.attacks import whole
+    from bench.comparison.protocol import board_folder
+    from bench.execution.run import use_compilation_cache
+
+    use_compilation_cache()
+    chosen = [] if epsilons is None else [epsilons] if isinstance(epsilons, int | float) else list(epsilons)
+    options = {"runs": runs, "canaries": canaries, "split": split, "seed": seed, "fresh": fresh, "say": say}
+    rows = whole.attack_all(task, methods, epsilons=chosen, board=board, out=Path(out), **options)
+    rows.attrs["page"] = str(board_folder(board, out) / task / whole.PAGE)
+    return rows

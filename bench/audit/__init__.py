@@ -18,17 +18,129 @@ method's own functions. The estimators are those of jax_privacy, except for that
 """
 
 import importlib
-from typing import TYPE_CHECKING
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from bench.inputs.options import Out
+from bench.inputs.values import parsed
 
 if TYPE_CHECKING:
-    from bench.audit.outputs import audit_outputs as audit_outputs
-    from bench.audit.report import audit as audit
+    import pandas as pd
 
-_HOME = {"audit": "bench.audit.report", "audit_outputs": "bench.audit.outputs"}
+    from bench.algorithms.base import Method
+    from bench.audit.outputs import audit_outputs as audit_outputs
+    from bench.audit.report import Audit
+
+SECONDS = 20.0  # of a longer game, as the command line has it
+OF_ALL = ("epsilon", "delta", "rounds", "runs", "canaries", "confidence", "seed")  # options of the audit of all methods
+
+
+def audit(
+    method: Annotated["str | Method", "A built-in method, or FILE.py:NAME."],
+    *,
+    args: Annotated[Mapping[str, Any] | None, "An argument of the method, as NAME=VALUE; may be repeated."] = None,
+    epsilon: Annotated[float, "Epsilon that the method declares, to which its noise is calibrated."] = 3.0,
+    delta: Annotated[float, "Delta of (epsilon, delta)-DP."] = 1e-5,
+    rounds: Annotated[int, "Rounds of a run; a power of two completes the trees of partial sums."] = 4,
+    runs: Annotated[int, "Number of runs with the canary, and the same number without."] = 20_000,
+    canaries: Annotated[int, "Number of canaries in the one-run audit; 0 skips it."] = 200,
+    family: Annotated[
+        str | None,
+        "Kind of task: users, heads, records, agents, speakers, images, convolutions, copies, layers, pair. Without it "
+        "a method for users is audited on users and on layers (or pair).",
+    ] = None,
+    power: Annotated[
+        bool,
+        "Also find how much too little noise the audit would have detected; without it, an audit that refutes nothing "
+        "is inconclusive.",
+    ] = False,
+    seconds: Annotated[
+        float,
+        "How long the audit goes on to more runs where it would not have seen noise 1.2 times too small; 0: the given "
+        "runs alone.",
+    ] = 0.0,
+    confidence: float = 0.999,
+    seed: int = 0,
+    say: Callable[[str], None] | None = None,
+) -> "Audit":
+    """Measure lower bounds on a method's epsilon and compare them with the epsilon that it declares.
+
+    A lower bound above an epsilon that is declared as proven refutes it. Each way of accounting has these columns:
+    `game`, the bound from error rates at the declared delta; `Gaussian`, from the same game where all noise is Gaussian
+    and nothing is sampled; `one run`, from many canaries at once, and `Gaussian, one run`, the same for Gaussian noise
+    without sampling; `another delta`, from error rates at the delta where they are most informative; `more runs`, from
+    a longer game. A bound at another delta is compared with the epsilon declared there. A pass proves nothing: it is
+    reported with the factor by which the noise would have to be too small for the game to detect it, found by repeating
+    the game with less noise. Where that factor is above 1.2, the audit goes on to a longer game while there is time.
+
+    Args:
+        method: also a Method.
+        epsilon: the noise is calibrated so that a sound way of accounting declares at most this, unless `args` has the
+            noise. Error rates cannot prove much more than about log(runs) - 2.
+        runs: a third of them is the pilot.
+        family: of `bench.audit.tasks.FAMILIES`; None finds out, and plays on a second task beside it (`tasks.BESIDES`).
+        seconds: with `power`. The significance is split between the two games in advance.
+        confidence: joint confidence level of all bounds: a sound method is refuted with probability at most 1 -
+            confidence.
+        seed: random seed.
+        say: receives a line before each step.
+
+    Raises:
+        InputError: for values out of range, or a method that fits no task.
+    """
+    from bench.audit import report
+
+    return report.audited(
+        method,
+        epsilon=epsilon,
+        delta=delta,
+        rounds=rounds,
+        runs=runs,
+        canaries=canaries,
+        family=family,
+        confidence=confidence,
+        seed=seed,
+        power=power,
+        seconds=seconds,
+        args=parsed(args),
+        say=say,
+    )
+
+
+def audit_all(
+    out: Out = "results", *, say: Callable[[str], None] | None = None, fresh: bool = False, **options: Any
+) -> "pd.DataFrame":
+    """Audit every built-in method on every family of tasks that it fits; write audit.csv and audit.md into OUT/audit.
+
+    What was interrupted goes on when it is repeated.
+
+    Args:
+        say: receives a line after each audit.
+        fresh: run all audits again; the earlier table is kept as earlier-audit.csv.
+        options: other values of epsilon, delta, rounds, runs, canaries, confidence, seed, power (here True) and seconds
+            (here 20) of every `audit`.
+
+    Returns:
+        The rows of audit.csv: a lower bound each, or for a method without privacy its name alone. .attrs["page"] is
+        audit.md.
+
+    Raises:
+        InputError: for an option out of range, a file that cannot be read or written, a table of audits with other
+            options, or, when all others are done, audits that cannot be run with these options.
+    """
+    from bench.audit import whole
+
+    usual: dict = {name: inspect.signature(audit).parameters[name].default for name in OF_ALL}
+    usual |= {"power": True, "seconds": SECONDS}
+    rows = whole.audit_all(Path(out) / "audit", say=say or print, fresh=fresh, **usual | options)
+    rows.attrs["page"] = str(Path(out) / "audit" / "audit.md")
+    return rows
 
 
 def __getattr__(name: str):
     """Import a public name on first use, so that the command line need not wait for JAX."""
-    if name not in _HOME:
+    if name != "audit_outputs":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME[name]), name)
+    return importlib.import_module("bench.audit.outputs").audit_outputs

@@ -220,47 +220,23 @@ class Audit(NamedTuple):
         return self.verdict == INCONCLUSIVE
 
 
-def audit(
+def audited(
     method: str | Method,
     *,
-    epsilon: float = 3.0,
-    delta: float = 1e-5,
-    rounds: int = 4,
-    runs: int = 20_000,
-    canaries: int = 200,
-    family: str | None = None,
-    confidence: float = 0.999,
-    seed: int = 0,
-    power: bool = False,
-    seconds: float = 0.0,
-    args: Mapping[str, Any] | None = None,
-    say: Say | None = None,
+    epsilon: float,
+    delta: float,
+    rounds: int,
+    runs: int,
+    canaries: int,
+    family: str | None,
+    confidence: float,
+    seed: int,
+    power: bool,
+    seconds: float,
+    args: Mapping[str, Any] | None,
+    say: Say | None,
 ) -> Audit:
-    """Run the game for every neighbouring relation in a method's ways of accounting, and the one-run audit.
-
-    Args:
-        method: a Method, the name of a built-in one, or FILE.py:NAME.
-        epsilon: the noise is calibrated so that a sound way of accounting declares at most this, unless `args` has the
-            noise. Error rates cannot prove much more than about log(runs) - 2.
-        delta: of the declaration.
-        rounds: of a run. After a power of two of them a tree of partial sums is complete, and shows all that it costs.
-        runs: of a game, in each of its two worlds; a third is the pilot.
-        canaries: of the one run; 0 leaves it out.
-        family: of `bench.audit.tasks.FAMILIES`; None finds out, and plays on a second task beside it (`tasks.BESIDES`).
-        confidence: joint confidence level of all bounds: a sound method is refuted with probability at most 1 -
-            confidence.
-        seed: random seed.
-        power: whether to repeat the game with less noise, to report how much too little noise it would have detected.
-            Without it an audit that refutes nothing is inconclusive.
-        seconds: with `power`, how long the audit goes on to a longer game where the first one would not have detected
-            noise too small by the least of `findings.FACTORS`, or came near to refuting the method. The significance is
-            split between the two games in advance. 0: one game.
-        args: of the method.
-        say: receives a line before each step.
-
-    Raises:
-        InputError: for values out of range, or a method that fits no task.
-    """
+    """Return the audit of a method, as `bench.audit.audit` describes it."""
     check(epsilon, delta, rounds, runs, canaries, confidence, seed, seconds)
     tell = say or (lambda line: None)
     name, loaded = load_method(method) if isinstance(method, str) else (method.make.__name__, method)

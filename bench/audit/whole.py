@@ -17,7 +17,7 @@ import pandas as pd
 from bench.algorithms import ALGORITHMS
 from bench.analysis.kept import Table
 from bench.analysis.tables import markdown
-from bench.audit.report import Audit, audit, check
+from bench.audit.report import Audit, audited, check
 from bench.audit.subject import TooManyCanaries, families_of
 from bench.audit.text import number
 from bench.errors import InputError
@@ -32,21 +32,7 @@ ARGUMENTS: dict[tuple[str, str], dict[str, Any]] = {
 
 
 def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **options: Any) -> pd.DataFrame:
-    """Audit every built-in method on every family of tasks that it fits; write audit.csv and audit.md.
-
-    Args:
-        out: the folder of the two files.
-        say: receives a line after each audit.
-        fresh: run all audits again; the earlier table is kept as earlier-audit.csv.
-        options: epsilon, delta, rounds, runs, canaries, confidence, seed, power and seconds of every `audit`.
-
-    Returns:
-        The rows of audit.csv: a lower bound each, or for a method without privacy its name alone.
-
-    Raises:
-        InputError: for an option out of range, a file that cannot be read or written, a table of audits with other
-            options, or, when all others are done, audits that cannot be run with these options.
-    """
+    """Return the table of `bench.audit.audit_all`, in the files audit.csv and audit.md of a folder."""
     check(**options)
     table, asked = _table(out, options), list(_asked())
     table.begin(fresh=fresh)
@@ -74,7 +60,7 @@ def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **o
         table.write(_ordered(done, asked))
         say(f"{path} has all {len(asked)} audits with these options already")
     if others := sorted(set(done["commit"]) - {code} if "commit" in done else ()):
-        say(f"{path} has audits of the code at {', '.join(others)}: --fresh runs them again at {code}")
+        say(f"{path} has audits of the code at {', '.join(others)}: move it elsewhere to run them again at {code}")
     if refused:
         raise InputError(
             f"{len(refused)} of {len(asked)} audits were not run, the others are kept; {'; '.join(refused)}"
@@ -110,11 +96,11 @@ def _asked() -> Iterator[tuple[str, str]]:
 
 def _on(name: str, family: str, options: Mapping[str, Any]) -> Audit:
     """Return the audit on a family; without the one run where the method refuses its larger task."""
-    given: dict[str, Any] = {"family": family, "args": ARGUMENTS.get((name, family)), **options}
+    given: dict[str, Any] = {"family": family, "args": ARGUMENTS.get((name, family)), "say": None, **options}
     try:
-        return audit(name, **given)
+        return audited(name, **given)
     except TooManyCanaries:
-        return audit(name, **{**given, "canaries": 0})
+        return audited(name, **given | {"canaries": 0})
 
 
 def summary(whole: pd.DataFrame) -> pd.DataFrame:

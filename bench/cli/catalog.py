@@ -22,13 +22,9 @@ if TYPE_CHECKING:
 KINDS = ("sweeps", "algorithms", "tasks", "data", "comparisons")
 
 
-def catalog(data_files: DataFiles | None = None) -> dict[str, list[dict[str, Any]]]:
-    """Kind -> entries; every entry has "name" and "what", and further fields that depend on the kind.
-
-    Args:
-        data_files: where else to look for data sets, in addition to the cache; default DataFiles().
-    """
-    data_files = data_files or DataFiles()
+def catalog() -> dict[str, list[dict[str, Any]]]:
+    """Kind -> entries; every entry has "name" and "what", and further fields that depend on the kind."""
+    data_files = DataFiles()
     data = [
         {"name": name, "what": data.what, "where": _where(name, data_files), "licence": data.licence}
         for name, data in DATASETS.items()

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from bench.cli.options import Commands, DataDir, Source
+from bench.cli.options import Commands, Json
 from bench.data.dataset import DataSet, LocalCopy
 from bench.data.fetch import user_files
 from bench.data.fetch.cache import Cached, md5
@@ -17,22 +17,25 @@ from bench.data.fetch.sources import DATASETS
 from bench.data.files import DataFiles
 from bench.errors import InputError
 
-app = typer.Typer(cls=Commands, help="List, fetch and verify data sets. Example: python -m bench data list")
+app = typer.Typer(
+    cls=Commands,
+    help="List, fetch and verify data sets. Two environment variables say where data come from, for all commands. "
+    "BENCH_DATA is a folder with data files that you have, searched four levels deep. BENCH_SOURCE is what others are "
+    "fetched from: publisher, packages, tensorflow-datasets, none, or any, which tries the publisher first (default). "
+    "Example: python -m bench data list",
+)
 
 Names = Annotated[list[str] | None, typer.Argument(help="Names of data sets, as in `list`; default all.")]
 Name = Annotated[str | None, typer.Argument(help="Name of a data set, as in `list`; default all.")]
 
 
 @app.command("list")
-def list_(
-    data_dir: DataDir = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of a table.")] = False,
-) -> None:
+def list_(as_json: Json = False) -> None:
     """List the data sets with their licences, and which of them are available on this machine.
 
-    Example: python -m bench data list --data-dir ~/files
+    Example: python -m bench data list --json
     """
-    data_files = DataFiles(data_dir)
+    data_files = DataFiles()
     rows = [_row(dataset, data_files) for dataset in DATASETS.values()]
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
@@ -45,12 +48,12 @@ def list_(
 
 
 @app.command("get")
-def get_(names: Names = None, data_dir: DataDir = None, source: Source = None) -> None:
+def get_(names: Names = None) -> None:
     """Fetch data sets, check them, and keep them in the cache.
 
     Example: python -m bench data get mnist movielens_100k
     """
-    data_files = DataFiles(data_dir, source)
+    data_files = DataFiles()
     failed = []
     for dataset in _chosen(names):
         try:
@@ -68,12 +71,12 @@ def get_(names: Names = None, data_dir: DataDir = None, source: Source = None) -
 
 
 @app.command("verify")
-def verify(name: Name = None, data_dir: DataDir = None) -> None:
+def verify(name: Name = None) -> None:
     """Recompute all checksums; the exit status is not 0 where one is wrong.
 
     Example: python -m bench data verify mnist
     """
-    data_files = DataFiles(data_dir)
+    data_files = DataFiles()
     failed = []
     for dataset in _chosen([name] if name else None):
         cached = Cached(dataset)

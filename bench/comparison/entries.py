@@ -117,7 +117,7 @@ def _read(
     Raises:
         InputError: where they do not follow the protocol of the board, or are no runs.
     """
-    label, remedy = folder.name, "delete it, or add it again with `python -m bench board TASK --add`"
+    label, remedy = folder.name, "delete it, or add it again with `python -m bench board-add METHOD TASK`"
     stages = [folder / stage for stage in (TUNING, TEST)]
     for stage in stages:
         if not part_files.parts_in(stage):

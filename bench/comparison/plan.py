@@ -272,7 +272,7 @@ def _settled(
     args |= variant.args
     for name, parameter in keywords.items():
         if parameter.default is parameter.empty and name not in {*args, *space, noise}:
-            raise InputError(f"{label} needs a value of {name}: give --set {name}=VALUE, or --tune it")
+            raise InputError(f"{label} needs a value of {name}: give --set {name}=VALUE")
     return args, space
 
 
@@ -307,10 +307,8 @@ def _check_names(
     noises = {variant.method.noise for variant in variants.values()}
     for name in (*request.fixed, *request.tuned):
         label, colon, argument = name.rpartition(":")
-        if colon and name in request.fixed:
-            raise InputError(f"--set {name} is for one method only: write --tune {name}=VALUE")
         if argument in request.fixed and name in request.tuned:
-            raise InputError(f"{argument} is given by --set and by --tune: leave one of them out")
+            raise InputError(f"{argument} is given both fixed and to be tuned: leave one of them out")
         if colon and label not in variants:
             raise unknown_name("method here", label, variants)
         if argument in noises:

@@ -102,7 +102,7 @@ class Problem:
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
-            declared.check(f"{field.name} of a problem", getattr(self, field.name), declared.kinds(field.type))
+            declared.check(f"{field.name} of a problem", getattr(self, field.name), field.type)
         if not self.name or "/" in self.name or not self.name.isprintable():
             raise InputError(f"a problem has the name {shown(self.name)}: give a name that a folder can have")
         if self.rounds < 0:

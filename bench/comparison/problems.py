@@ -46,7 +46,8 @@ from bench.data.tasks.clients_file import (
 )
 from bench.data.tasks.images import PICTURES, client_size, largest_weight
 from bench.data.tasks.registry import TASKS, compared, misnamed
-from bench.errors import InputError
+from bench.errors import InputError, unknown_name
+from bench.inputs.values import distinct_pairs, value
 
 log = logging.getLogger(__name__)
 PERSONAL = "log:1:100"  # ratio of the step sizes of PPSGD
@@ -334,12 +335,26 @@ def _meant(task: Any) -> Problem:
         )
     if task in compared():
         return problem_named(task)
-    if task.endswith(".npz") or is_table(Path(task)) or Path(task).is_file():
-        return own_clients(task)
+    path, colon, options = (task, "", "") if Path(task).exists() else task.partition(":")
+    if path.endswith(".npz") or is_table(Path(path)) or Path(path).is_file():
+        return _own(path, distinct_pairs("task", options.split(",")) if colon else {})
     names, otherwise = [*compared(), "FILE.npz", "FILE.csv", "FILE.parquet"], ""
     if task in TASKS:
         otherwise = ", or pass a bench.Problem of it, which says which data tune a method and what is private"
     raise misnamed(task, "a task of `compare`", names, otherwise)
+
+
+def _own(path: str, said: dict[str, Any]) -> Problem:
+    """Return the problem of a user's own clients, by what the name of the task says of them."""
+    for name in said:
+        if name not in (known := ("client", "label", "regression", "network", "drop_small", "delta")):
+            raise unknown_name("fact about data of your own", name, known)
+    said |= {name: value(said[name]) for name in ("regression", "drop_small", "delta") if name in said}
+    for name in ("regression", "drop_small"):
+        if not isinstance(said.get(name, False), bool):
+            raise InputError(f"{name} is {said[name]}: give True or False")
+    stated = {"delta": said.pop("delta")} if "delta" in said else {}
+    return dataclasses.replace(own_clients(path, **said), **stated)
 
 
 def _own_network(trial: int, *, network: Any, **where: Any) -> Task:
@@ -374,7 +389,7 @@ def own_clients(
     if path.is_file() and path.suffix != ".npz" and not is_table(path):
         raise InputError(f"{path} is no file of clients: give an npz file, or a CSV or Parquet file")
     if network is not None and regression:
-        raise InputError("a network is for classes: leave out --regression, or --network for a linear model of numbers")
+        raise InputError("a network is for classes: leave out regression, or the network for a linear model of numbers")
     if path.suffix == ".npz" and (regression or client is not None or label is not None):
         raise InputError(f"{path} has no columns, and its targets are classes: give a CSV or Parquet file")
     columns: dict[str, Any] = {"client": client or CLIENT, "label": label or LABEL}

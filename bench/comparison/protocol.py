@@ -14,7 +14,7 @@ from bench.comparison.search import FURTHER_SEEDS, Space, searched, written
 from bench.comparison.statements import BY, PLD
 from bench.errors import InputError
 from bench.files import write_whole
-from bench.inputs.declared import check, kinds
+from bench.inputs.declared import check
 from bench.privacy.events import check_delta
 
 PROTOCOL = "protocol.json"
@@ -64,7 +64,7 @@ class Protocol(NamedTuple):
         if self.task in REPLACED:
             raise InputError(
                 f"the results of {self.task} are of an earlier version, in which methods had other intervals of the "
-                f"same argument: run `python -m bench board {self.task} --fresh`"
+                f"same argument: move its folder elsewhere and run `python -m bench board {self.task}`"
             )
         known = {role: tried for role, tried in request.problem.shared_space.items() if role not in LATER}
         return request._replace(space={**known, **EARLIER.get(self.task, {})}, own_first=True)
@@ -107,7 +107,7 @@ def write_protocol(request: Request) -> None:
     if differ and not (differ == ["further_seeds"] and theirs.further_seeds < ours.further_seeds):
         raise InputError(
             f"{request.folder} was run with {', '.join(f'{name} {getattr(theirs, name)}' for name in differ)}: ask for "
-            "the same, give --fresh, or choose another --out"
+            "the same, move the folder elsewhere, or choose another --out"
         )
     try:
         request.folder.mkdir(parents=True, exist_ok=True)
@@ -125,7 +125,7 @@ def read_protocol(folder: Path) -> Protocol:
     try:
         found = Protocol(**json.loads((folder / PROTOCOL).read_bytes()))
         for name, annotation in Protocol.__annotations__.items():
-            check(name, getattr(found, name), kinds(annotation))
+            check(name, getattr(found, name), annotation)
         check_delta("delta", found.delta)
         if not found.epsilons or not all(0 < epsilon < math.inf for epsilon in found.epsilons):
             raise ValueError(f"epsilons are {found.epsilons}")
@@ -145,6 +145,8 @@ def read_protocol(folder: Path) -> Protocol:
             "first, for a task of the board; data of your own have no board, so leave --against out"
         ) from None
     except RecursionError:
-        raise InputError(f"{folder / PROTOCOL} is damaged: run the board again with --fresh") from None
+        raise InputError(f"{folder / PROTOCOL} is damaged: move the folder elsewhere and run the board again") from None
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise InputError(f"{folder / PROTOCOL} cannot be read ({error}): run the board again with --fresh") from None
+        raise InputError(
+            f"{folder / PROTOCOL} cannot be read ({error}): move the folder elsewhere and run the board again"
+        ) from None

@@ -4,6 +4,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -14,13 +15,13 @@ from bench.algorithms.search_space import Interval
 from bench.comparison.defaults import EPSILONS, LONGEST_NAME, NUM_SETTINGS
 from bench.comparison.problem import Problem
 from bench.comparison.problems import problem
-from bench.comparison.search import Choices, Space
+from bench.comparison.search import Choices, Space, searched
 from bench.comparison.statements import PLD, Statement
 from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.errors import InputError, shown, unknown_name
 from bench.files import check_writable
-from bench.inputs.values import as_float
+from bench.inputs.values import as_float, parsed
 from bench.privacy.events import SENSITIVITY, check_delta
 
 TUNING_SEEDS = 1000  # the tuning runs of split t have the seed 1000 + t, so that no test run shares their randomness
@@ -105,18 +106,20 @@ def make_request(
 ) -> Request:
     """Build a request from the arguments of `bench.compare`; `data_files` says where data may come from.
 
+    Texts in `fixed` are read as on the command line: several values, an interval, or METHOD:ARGUMENT is tuned over.
+
     Raises:
         InputError: for the first argument that cannot be used.
     """
     check_writable(Path(out))
     on = problem(task, data_files)
-    for what, value, most in (
+    for what, number, most in (
         ("seeds", seeds, TUNING_SEEDS),
-        ("num_settings (--settings)", num_settings, 10**6),
+        ("num_settings", num_settings, 10**6),
         ("rounds", rounds, 10**6),
     ):
-        if value is not None and not (isinstance(value, int) and 1 <= value <= most):
-            raise InputError(f"{what} is {value}: it must be a whole number from 1 to {most:,}")
+        if number is not None and not (isinstance(number, Integral) and 1 <= number <= most):
+            raise InputError(f"{what} is {number}: it must be a whole number from 1 to {most:,}")
     if delta is not None:
         check_delta("delta", delta)
     if not 1 <= population <= MOST_USERS:
@@ -124,6 +127,9 @@ def make_request(
     if population > 1 and (units or on.privacy_unit != "user"):
         raise InputError(f"{on.name}: more users only help methods that protect a user: leave population and units out")
     by_label = _methods(methods)
+    several = {name: given for name, given in (fixed or {}).items() if ":" in name or _has_several(given)}
+    fixed = parsed({name: given for name, given in (fixed or {}).items() if name not in several})
+    several = {name: searched(given) if isinstance(given, str) else given for name, given in several.items()}
     words = [on.name, *by_label, *([f"users_x_{population:g}"] if population > 1 else [])]
     return Request(
         problem=on,
@@ -135,8 +141,8 @@ def make_request(
         num_splits=seeds,
         num_settings=num_settings,
         num_rounds=rounds or on.rounds,
-        fixed=dict(fixed or {}),
-        tuned=_lists(tuned or {}),
+        fixed=fixed,
+        tuned=_lists({**several, **(tuned or {})}),
         name=_folder_name(name or re.sub(r"[^\w.-]+", "_", "_".join(words))),
         out=Path(out),
         fresh=fresh,
@@ -145,6 +151,11 @@ def make_request(
         space=on.shared_space,
         population=population,
     )
+
+
+def _has_several(given: Any) -> bool:
+    """Return whether a text has several values, or an interval."""
+    return isinstance(given, str) and ("," in given or given.startswith(("log:", "lin:")))
 
 
 def _list(given: Any) -> list:
@@ -192,7 +203,7 @@ def _relation(on: Problem, neighbors: str | None) -> str:
     if relation not in SENSITIVITY:
         raise unknown_name("neighbouring relation", relation, SENSITIVITY)
     if relation not in (on.samplers or {on.neighbors}):
-        raise InputError(f"nothing is proven on {on.name} under {relation!r}: leave --neighbors out")
+        raise InputError(f"nothing is proven on {on.name} under {relation!r}: leave neighbors out")
     return relation
 
 

@@ -115,7 +115,7 @@ class Comparison(NamedTuple):
         """Requested methods whose own values of an argument gave way to those that all methods share, in words."""
         return [
             f"{label} was tuned over {written(candidate.space[name], SHOWN)} for {name}, as all here, and not over "
-            f"its own: --tune {label}:{name}={written(tried, SHOWN)} takes that"
+            f"its own: --set {label}:{name}={written(tried, SHOWN)} takes that"
             for label, candidate in self.plan.candidates.items()
             for name, tried in candidate.method.space.items()
             if not candidate.is_baseline
@@ -222,7 +222,7 @@ class Comparison(NamedTuple):
                 for words, labels in self._audited(declared).items()
             ),
             *(
-                f"{label} diverged with all settings tried: give more --settings, or --tune over smaller values; "
+                f"{label} diverged with all settings tried: give more --settings, or smaller values by --set; "
                 "or, where that does not help, look for a client whose data are in other units"
                 for label in self.diverged
             ),

@@ -109,7 +109,7 @@ def reading(
             f"{label} protects {' or '.join(sorted(promised)) or 'nothing that is proven'}, but the comparison "
             f"protects one {statement.privacy_unit} under {statement.neighbors!r}"
             f"{statement.against and f' against {statement.against}'}: leave it out, or choose another "
-            "--neighbors or --set sampler, or give --units to draw it in a separate panel"
+            "neighbors or --set sampler, or give --units to draw it in a separate panel"
         )
     spent = {name: epsilon(release, count) for name, release in fitting.items()}
     spent = {name: math.inf if math.isnan(value) else value for name, value in spent.items()}

@@ -40,7 +40,7 @@ class Source(ABC):
     """Where a data set can be had; its str is its name in results.
 
     Attributes:
-        kind: what `--source` calls it.
+        kind: what BENCH_SOURCE calls it.
         client: the program or host that is asked.
     """
 
@@ -99,4 +99,4 @@ class DataSet:
     def by_hand(self) -> str:
         """What a user can do who has the files, or has not."""
         instead = f", or take the task {self.instead}, which needs no file of yours" if self.instead else ""
-        return f"put {self.file_names} in a folder and pass --data-dir{instead}"
+        return f"put {self.file_names} in a folder and name it by BENCH_DATA{instead}"

@@ -12,7 +12,7 @@ from bench.errors import InputError, expanded, shown, unknown_name
 
 Result = TypeVar("Result")
 ANY = "any"
-SOURCES = (ANY, "publisher", "packages", "tensorflow-datasets", "none")  # what `--source` may name
+SOURCES = (ANY, "publisher", "packages", "tensorflow-datasets", "none")  # what BENCH_SOURCE may name
 
 
 @dataclass(frozen=True, init=False)
@@ -35,16 +35,16 @@ class DataFiles:
         """
         source = source or os.environ.get("BENCH_SOURCE") or ANY
         if source not in SOURCES:
-            raise unknown_name("source of data (--source, BENCH_SOURCE)", str(source), SOURCES)
+            raise unknown_name("source of data (BENCH_SOURCE)", str(source), SOURCES)
         folder = data_dir or os.environ.get("BENCH_DATA")
-        path = expanded(folder, "--data-dir (BENCH_DATA)").absolute() if folder else None
+        path = expanded(folder, "BENCH_DATA").absolute() if folder else None
         if path:
             try:
                 os.listdir(path)
             except OSError as error:
-                raise InputError(f"{path}: {error.strerror}: give --data-dir (BENCH_DATA) another folder.") from None
+                raise InputError(f"{path}: {error.strerror}: give BENCH_DATA another folder.") from None
             except ValueError:  # a NUL character
-                raise InputError(f"{shown(str(path))} is not a path: give --data-dir another folder.") from None
+                raise InputError(f"{shown(str(path))} is not a path: give BENCH_DATA another folder.") from None
         object.__setattr__(self, "data_dir", path)
         object.__setattr__(self, "source", source)
 

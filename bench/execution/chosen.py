@@ -65,7 +65,7 @@ def chosen(
         whole = requested(known, request, checked_name(folder or request.default_name, known))
     elif folder is not None:
         raise InputError(
-            f"--name {folder} only applies to --grid or --rounds, since other results have fixed names: leave it out"
+            f"name {folder} only applies to --grid or --rounds, since other results have fixed names: leave it out"
         )
     else:
         whole, *others = [_on(known[name](each), task) for each in together_with(scale)]

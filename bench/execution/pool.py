@@ -50,8 +50,8 @@ class Pool:
         if devices is not None:
             if executor != "local" or (self.asked or 1) > 1:
                 raise InputError(
-                    "--devices divides each run over the devices of one process, which --workers and --executor "
-                    "distribute to several: give one or the other"
+                    "--devices divides each run over the devices of one process, --workers distribute them to several: "
+                    "give one or the other"
                 )
             self.devices, self.asked = resources.number_of_devices(devices), 1
         self.gpus = resources.gpus() if executor == "local" else []  # before the driver stops using them

@@ -46,7 +46,7 @@ class RayTasks:
             import ray
             import ray.exceptions
         except ImportError:
-            raise InputError("--executor ray needs Ray: pip install '.[ray]'") from None
+            raise InputError("Ray is not installed: pip install '.[ray]'") from None
         self.ray, self.sender = ray, Sender()
         lost = ray.exceptions
         self._gone = (lost.WorkerCrashedError, lost.NodeDiedError, lost.ObjectLostError, lost.OutOfMemoryError)

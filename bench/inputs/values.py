@@ -1,6 +1,7 @@
 """Parsing of values given as text: one value, a list, a range with a number of steps, or NAME=VALUE."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,11 @@ def value(word: str) -> Any:
             )
         return number
     return {"True": True, "False": False}.get(word, word)
+
+
+def parsed(given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return arguments by name, those that are text read as one value each."""
+    return {name: value(text) if isinstance(text, str) else text for name, text in (given or {}).items()}
 
 
 def distinct_pairs(option: str, given: list[str] | None) -> dict[str, str]:

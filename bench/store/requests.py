@@ -91,7 +91,7 @@ def read_request(folder: Path) -> GridRequest | None:
     except (OSError, ValueError, TypeError, AttributeError):
         usable = False
     if not usable:
-        raise InputError(f"{path} is damaged: copy the file again, or `bench run` the sweep with --fresh")
+        raise InputError(f"{path} is damaged: copy the file again, or move the folder elsewhere")
     return request
 
 
@@ -120,7 +120,9 @@ def prepare(folder: Path, request: GridRequest, *, fresh: bool = False) -> GridR
             request = there.joined(request)
         elif parts_in(folder) and not fresh:
             held = f"those of {there.sweep} with {there.words}" if there else "those of no own grid"
-            raise InputError(f"{folder} holds other results, {held}: choose another --name, or --fresh")
+            raise InputError(
+                f"{folder} holds other results, {held}: choose another --name, or move the folder elsewhere"
+            )
         if request != there:
             write_request(folder, request)
     return request

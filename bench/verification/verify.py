@@ -81,16 +81,6 @@ class Verification(NamedTuple):
         """Return how many runs had an outcome."""
         return sum(run.outcome == outcome for run in self.checked)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Everything, for JSON."""
-        runs = [
-            run._asdict() | {"largest": str(run.largest) if run.largest == float("inf") else run.largest}
-            for run in self.checked
-        ]
-        found = self._asdict()
-        del found["checked"]
-        return {"runs": runs} | found
-
     def table(self) -> pd.DataFrame:
         """Return one row per run that was drawn."""
         return pd.DataFrame(self.checked, columns=list(Checked._fields))

@@ -135,7 +135,7 @@ def test_an_interruption_loses_the_row_at_work_alone(tmp_path, monkeypatch):
     rows.to_csv(path, index=False)
     whole.attack_all("tiny", epsilons=[1.0], out=tmp_path, **FEW)
     assert calls[5:] == [(1.0, "0.25-1.0")]
-    # --fresh keeps the earlier table.
+    # `fresh` keeps the earlier table.
     whole.attack_all("tiny", out=tmp_path, fresh=True, **FEW)
     assert len(calls) == 8
     assert len(pd.read_csv(path.with_name("earlier-attacks.csv"))) == 2
@@ -191,7 +191,7 @@ def test_the_command_names_the_page_and_refuses_in_one_line(made, monkeypatch, c
     status, written, lines = bench("attack", "tiny", "--runs", 8, "--canaries", 10, "--out", out)
     assert (status, written.strip()) == (0, str(out / "board" / "tiny" / "attacks.md"))
     for words, said in (
-        (["tiny", "--epsilon", "-1"], "--epsilon is -1: give one of the board's"),
+        (["tiny", "--epsilons", "-1"], "epsilon is -1, but"),
         (["tinny"], "did you mean tiny?"),
         (["tiny", "--runs", "2"], "runs is 2: give 8 to 10,000"),
     ):

@@ -194,8 +194,7 @@ WRONG = {
     ("ppsgd", "--set", "clip_norm=-1"): "error: clip_norm is -1.0: it must be positive",
     ("ppsgd", "--set", "num_sampled=100"): "error: num_sampled is 100, more than the 4 clients",
     ("ppsgd", "--set", "clipping=nosuch"): "error: no clipping is called 'nosuch'",
-    ("ppsgd", "--seed", "-1"): "seed is -1: give 0 or more",
-    ("ppsgd", "--seed", "99999999999999999999"): "seed is 99999999999999999999: give 0 or more",
+    ("ppsgd", "dp_fedavg"): "unexpected extra argument(s) (dp_fedavg)",
     ("ppsgd", "--rounds", "100000"): "rounds is 100000: give 1 to 1,000",
     ("ppsgd", "--canaries", "99999999"): "canaries is 99999999: give 0, or 20 to 10,000",
     ("ppsgd", "--runs", "5"): "runs is 5: give 300 to 10,000,000",
@@ -225,6 +224,12 @@ def test_a_fault_is_that_of_a_function_of_the_method():
     method = Method(broken, ALGORITHMS["dp_fedavg"].releases, version=1)
     with pytest.raises(InputError, match="on the task for users, `round` of broken returns a State: return State"):
         audit(method, runs=900, canaries=0)
+
+
+@pytest.mark.parametrize("seed", [-1, 99999999999999999999])
+def test_a_seed_that_is_none_is_refused(seed):
+    with pytest.raises(InputError, match=f"seed is {seed}: give 0 or more"):
+        audit("ppsgd", seed=seed)
 
 
 def test_what_declares_no_privacy_ends_well(monkeypatch, capsys):

@@ -30,14 +30,13 @@ def bench(monkeypatch, capsys):
 
 
 WRONG = [
-    (["run"], "Missing argument 'names'"),
+    (["run"], "Missing argument 'sweeps'"),
     (["rum"], "did you mean 'run'"),
     (["run", "tinny"], "no sweep is called 'tinny': did you mean tiny?"),
     (["run", "tiny", "ppsgd_synthetc"], "did you mean ppsgd_synthetic?"),
-    (["board", "--add", "mine.py"], "name the task"),
-    (["board", "digits", "--add", "mine.py", "--seeds", "3"], "--seeds is for a board that is run"),
-    (["board", "digits", "--add", "mine.py", "--methods", "Ditto"], "--methods is for a board that is run"),
-    (["board", "digits", "--set", "momentum=0.9"], "--set only applies to the method of --add"),
+    (["board-add", "mine.py"], "Missing argument 'task'"),
+    (["board", "--methods", "Ditto"], "methods are named for one task"),
+    (["compare", "--set", "momentum"], "--set momentum is not NAME=VALUE"),
     (["compare", "--task", "synthetic", "--baselines", ","], "--baselines is empty"),
     (["board", "digits", "--methods", ","], "--methods is empty"),
     (["run", "qqq"], "no sweep is called 'qqq': choose from "),
@@ -46,7 +45,7 @@ WRONG = [
     (["run", "tiny", "--seeds", "0"], "seeds is 0: it must be a whole number from 1"),
     (["run", "tiny", "--seeds", "two"], "--seeds"),
     (["run", "tiny", "--seeds"], "--seeds"),
-    (["run", "tiny", "--chunk", "-3"], "--chunk is -3: it must be between 1 and"),
+    (["run", "tiny", "--chunk", "-3"], "chunk is -3: it must be at least 1"),
     (["run", "tiny", "--chunk", "2.5"], "--chunk"),
     (["run", "tiny", "--shard", "5/4"], "shard is '5/4': give I/N with I from 1 to N"),
     (["run", "tiny", "--shard", "0/4"], "shard is '0/4': give I/N with I from 1 to N"),
@@ -54,12 +53,10 @@ WRONG = [
     (["run", "tiny", "--where", "step_sise < 1"], "did you mean step_size?"),
     (["run", "tiny", "--where", "step_size > 9"], "selects none of the points of tiny: widen the condition"),
     (["run", "tiny", "--where", "__import__('os').abort()"], "is no comparison of a column"),
-    (["run", "tiny", "--data-dir", "/nowhere"], "/nowhere: No such file or directory: give --data-dir"),
     (["run", "tiny", "--sede", "1"], "No such option: --sede"),
     (["run", "tiny", "--two\nlines", "1"], "No such option: --two"),
-    (["run", "tiny", "--data-dir", "two\nlines"], "two lines: No such file or directory: give --data-dir"),
-    (["compare", "--settings", "0"], "num_settings (--settings) is 0: it must be a whole number from 1"),
-    (["compare", "--name", "../../x"], "name '../../x' is not the name of a folder"),
+    (["run", "two\nlines"], "no sweep is called"),
+    (["compare", "--settings", "0"], "num_settings is 0: it must be a whole number from 1"),
     (["epsilon", "--steps", "10"], "Missing option"),
     (["epsilon", "--noise-multiplier", "x", "--steps", "1", "--delta", "0.1"], "--noise-multiplier"),
 ]
@@ -77,9 +74,7 @@ def test_bad_input_is_one_line_and_status_2(bench, words, said, tmp_path):
     assert not (tmp_path / "results").exists()
 
 
-@pytest.mark.parametrize(
-    "words", [["run", "tiny", "--out", ""], ["status", "--out", ""], ["compare", "--data-dir", ""]]
-)
+@pytest.mark.parametrize("words", [["run", "tiny", "--out", ""], ["status", "--out", ""], ["compare", "--against", ""]])
 def test_an_empty_path_is_not_the_current_folder(bench, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     status, _, (line,) = bench(*words)
@@ -122,9 +117,6 @@ def test_a_run_writes_parquet_and_says_what_it_does(bench, tmp_path):
     assert bench("run", "tiny", "--out", tmp_path)[0] == 0
     assert len(pd.read_parquet(tmp_path / "smoke" / "tiny")) == 4 * 2 * 5
     assert not list(tmp_path.rglob("_stale"))
-    status, _, lines = bench("run", "tiny", "--out", tmp_path, "--fresh")
-    assert "parts are set aside in" in lines[0]
-    assert "8 runs to do, 0 in" in lines[1]
 
 
 def test_a_sweep_on_another_task_leaves_its_own_results_alone(bench, tmp_path, monkeypatch):

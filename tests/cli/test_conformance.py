@@ -117,7 +117,7 @@ def test_a_file_that_is_none_is_one_line(bench, tmp_path):
         (["pipe"], "pipe is no file: make one with python -m bench conformance > answers.json"),
         (["a\0b"], "cannot be read (embedded null byte): give the path of a file"),
         (["x" * 5000], "xxx... cannot be read (File name too long)"),
-        ([""], "the path is empty: give a file of answers"),
+        ([""], "the path is empty: give a path"),
         (["a.json", "b.json"], "unexpected extra argument"),
     ):
         status, written, (line,) = bench("conformance", *words)

@@ -31,23 +31,24 @@ def data(sets, tmp_path):
     return write(tmp_path / "data" / "digits", sets["mnist"]).parent
 
 
-def run(*arguments) -> str:
-    """What a command prints; an InputError comes through, for the main program to print."""
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+def run(*arguments, data=None) -> str:
+    """What a command prints, with data files in a folder; an InputError comes through, for the main program."""
+    env = {} if data is None else {"BENCH_DATA": str(data)}
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments], env=env)
     if result.exception:
         raise result.exception
     return result.stdout
 
 
 def test_list_says_what_is_here_and_how_to_get_the_rest(data):
-    rows = {row["name"]: row for row in json.loads(run("list", "--json", "--data-dir", data))}
+    rows = {row["name"]: row for row in json.loads(run("list", "--json", data=data))}
     assert rows.keys() == DATASETS.keys()
     assert rows["mnist"]["found"] == str(data / "digits")
     assert rows["mnist"]["source"] == "user files"
     assert rows["cifar10"]["found"] is None
     assert "bench data get cifar10" in rows["cifar10"]["how"]
     assert "fed_emnist_digitsonly_train.h5" in rows["federated_emnist"]["how"]
-    table = run("list", "--data-dir", data)
+    table = run("list", data=data)
     for name, dataset in DATASETS.items():
         assert name in table
         assert dataset.licence.split()[0] in table
@@ -56,19 +57,19 @@ def test_list_says_what_is_here_and_how_to_get_the_rest(data):
 
 def test_list_shows_a_wrong_file_and_goes_on(data):
     (data / "digits" / IDX[1]).write_bytes(b"wrong")
-    rows = {row["name"]: row for row in json.loads(run("list", "--json", "--data-dir", data))}
+    rows = {row["name"]: row for row in json.loads(run("list", "--json", data=data))}
     assert rows["mnist"]["found"] is None
     assert f"{data / 'digits' / IDX[1]}: md5 " in rows["mnist"]["how"]
 
 
 def test_get_prints_place_source_and_terms(data, sets):
-    printed = run("get", "mnist", "--data-dir", data)
+    printed = run("get", "mnist", data=data)
     assert printed == f"mnist: {cache_folder('mnist')} (user files; terms: CC BY-SA 3.0)\n"
     assert {name: (cache_folder("mnist") / name).read_bytes() for name in IDX} == sets["mnist"]
 
 
 def test_get_without_a_name_gets_what_can_be_got(data):
-    printed = run("get", "--data-dir", data)
+    printed = run("get", data=data)
     assert "mnist: " in printed
     assert f"fashion_mnist: {cache_folder('fashion_mnist')} (user files; terms: MIT)" in printed
     assert "qmnist_writers: not here: put qmnist-train-labels-idx2-int, qmnist-test-labels-idx2-int in" in printed
@@ -79,7 +80,7 @@ def test_get_without_a_name_gets_the_rest_and_then_names_a_wrong_file(data, monk
     stand_in(monkeypatch, "qmnist_writers", {"qmnist-train-labels-idx2-int": b"right"})
     write(data, {"qmnist-train-labels-idx2-int": b"wrong"})
     with pytest.raises(InputError, match="qmnist-train-labels-idx2-int: md5 "):
-        run("get", "--data-dir", data)
+        run("get", data=data)
     assert (cache_folder("fashion_mnist") / IDX[0]).exists()
 
 
@@ -87,20 +88,20 @@ def test_errors_come_through_as_one_line(data):
     for arguments, words in (
         (("get", "minst"), "did you mean mnist"),
         (("verify", "minst"), "did you mean mnist"),
-        (("get", "cifar10"), "cifar10: not in --data-dir, cache or tensorflow_datasets: put data_batch_1.bin, "),
+        (("get", "cifar10"), "cifar10: not in BENCH_DATA, cache or tensorflow_datasets: put data_batch_1.bin, "),
         (("verify", "cifar10"), "cifar10: not here: get it with"),
         *(
-            ((command, "--data-dir", data / "none"), f"{data / 'none'}: No such file or directory: give --data-dir")
+            ((command,), f"{data / 'none'}: No such file or directory: give BENCH_DATA")
             for command in ("list", "get", "verify")
         ),
     ):
         with pytest.raises(InputError, match=re.escape(words)) as error:
-            run(*arguments)
+            run(*arguments, data=data / "none" if "none" in words else None)
         assert "\n" not in str(error.value)
 
 
 def test_verify_reads_every_file_again_and_names_the_wrong_one(data):
-    run("get", "--data-dir", data)
+    run("get", data=data)
     first = run("verify")
     assert f"mnist: {cache_folder('mnist')} (user files): md5 as published, " in first
     path = cache_folder("fashion_mnist") / IDX[0]
@@ -118,16 +119,16 @@ def test_verify_reads_every_file_again_and_names_the_wrong_one(data):
 
 
 def test_verify_reads_the_users_files_too(data):
-    assert f"{data / 'digits'} (user files)" in run("verify", "mnist", "--data-dir", data)
+    assert f"{data / 'digits'} (user files)" in run("verify", "mnist", data=data)
     (data / "digits" / IDX[1]).write_bytes(b"wrong")
     with pytest.raises(InputError, match=re.escape(str(data / "digits" / IDX[1]))):
-        run("verify", "--data-dir", data)
+        run("verify", data=data)
 
 
 def test_verify_reports_a_checksum_where_none_is_known(tmp_path):
     names = DATASETS["federated_emnist"].user_files[0]
     write(tmp_path / "emnist", dict.fromkeys(names, b"it"))
-    printed = run("verify", "federated_emnist", "--data-dir", tmp_path / "emnist")
+    printed = run("verify", "federated_emnist", data=tmp_path / "emnist")
     assert re.search("sha256, with no published value to compare, [0-9a-f]{12}$", printed.strip())
 
 

@@ -49,7 +49,7 @@ def test_one_more_value_runs_what_is_new_and_keeps_the_rest(bench, tmp_path, nam
     assert not any("set aside" in line for line in lines)
     assert {path: path.read_bytes() for path in parts} == parts
     assert set(table(folder)["step_size"]) == {0.1, 0.2, 0.3}
-    assert bench("status", folder.name, "--verify")[0] == 0
+    assert bench("check", folder.name)[0] == 0
     assert bench(*more, "step_size=.1,.3")[0] == 0
     assert len([*folder.parent.iterdir()]) == 1
 
@@ -85,14 +85,14 @@ def test_status_counts_what_a_part_of_the_runs_leaves(bench):
     assert (found["missing"], found["core_hours"], found["other_runs"]) == (0, 0, 0)
 
 
-def test_status_verifies_and_names_a_damaged_part(bench, tmp_path):
+def test_check_names_a_damaged_part(bench, tmp_path):
     bench("run", "tiny", "--workers", "1")
-    assert bench("status", "tiny", "--verify")[0] == 0
+    assert bench("check", "tiny")[0] == 0
     part = next((tmp_path / "results" / "smoke" / "tiny").glob("part-*.parquet"))
     part.write_bytes(part.read_bytes()[:-100])
-    status, _, lines = bench("status", "tiny", "--verify")
+    status, out, _ = bench("check", "tiny")
     assert status == 1
-    assert part.name in lines[0]
+    assert part.name in out
 
 
 def test_merge_adds_runs_once_and_says_what_it_left_out(bench, tmp_path):

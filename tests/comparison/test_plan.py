@@ -11,6 +11,7 @@ from tiny_sweeps import walk
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method, Scalar
+from bench.algorithms.search_space import Interval
 from bench.comparison.baselines import Variant
 from bench.comparison.plan import make_plan, without_test_data
 from bench.comparison.request import make_request
@@ -195,6 +196,20 @@ def test_bad_input_is_refused_before_anything_runs(tmp_path, changes, words):
     with pytest.raises(InputError, match=words):
         compared(**changes, out=tmp_path)
     assert list(tmp_path.rglob("*.parquet")) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "fixed", "tuned"),
+    [
+        ({"a": "1", "b": "words", "c": 2}, {"a": 1, "b": "words", "c": 2}, {}),
+        ({"a": "1,2", "b": "log:1:100"}, {}, {"a": [1, 2], "b": Interval(1.0, 100.0)}),
+        ({"ppsgd:a": 1.0, "ppsgd:b": "3"}, {}, {"ppsgd:a": [1.0], "ppsgd:b": [3]}),
+    ],
+)
+def test_texts_of_arguments_are_read_as_on_the_command_line(given, fixed, tuned, out):
+    """Several values, an interval, and what is for one method, are tuned over."""
+    request = make_request([ALGORITHMS["ppsgd"]], **SMALL, fixed=given, out=out)
+    assert (request.fixed, request.tuned) == (fixed, tuned)
 
 
 def mine(name="mine", **changes):

@@ -103,6 +103,7 @@ MAY_IMPORT = {
     ],
     "bench.audit": [
         "bench.audit",
+        "bench.inputs",
         "bench.analysis",
         "bench.execution",
         "bench.sweeps",
@@ -133,6 +134,7 @@ MAY_IMPORT = {
     ],
     "bench.attacks": [
         "bench.attacks",
+        "bench.inputs",
         "bench.comparison",
         "bench.analysis",
         "bench.execution",

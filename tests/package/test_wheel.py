@@ -140,9 +140,9 @@ def test_the_installed_suite_works_from_any_folder(command, target, tmp_path):
     assert (tmp_path / drawn).with_suffix(".csv").is_file()
     shutil.copy(ROOT / "examples" / "normalised_gradients.py", tmp_path / "mine.py")
     few = ("--epsilons", "1", "--seeds", "2", "--settings", "2", "--rounds", "5", "--baselines", "none")
-    compared = command("compare", "mine.py", "--task", "synthetic", "--name", "mine", *few)
+    compared = command("compare", "mine.py", "--task", "synthetic", *few)
     assert "normalised_gradients" in compared.split("gains, costs")[0]
-    assert (tmp_path / "results" / "compare" / "mine" / "comparison.png").is_file()
+    assert (tmp_path / "results" / "compare" / "synthetic_normalised_gradients" / "comparison.png").is_file()
 
 
 def test_results_that_only_the_repository_has_are_said_to_be_there(target, tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ from made_up_parts import put
 from tiny_sweeps import private_sgd, run, walks
 
 import bench
-from bench.cli import upkeep
+from bench.cli.app import app
 from bench.data.files import DataFiles
 from bench.errors import InputError
 from bench.execution.run import run_sweep
@@ -53,7 +53,7 @@ def test_nothing_half_and_all_are_counted_without_a_data_set(tmp_path, monkeypat
 
 def test_the_command_and_python_return_the_same_counts(tmp_path, capsys):
     run(walks(), tmp_path)
-    upkeep.status(["tiny"], out=tmp_path, as_json=True)
+    app(["status", "tiny", "--out", str(tmp_path), "--json"], standalone_mode=False)
     (found,) = json.loads(capsys.readouterr().out)
     (row,) = bench.status("tiny", out=tmp_path).to_dict("records")
     assert {name: row[name] for name in ("wanted", "there", "missing")} == {"wanted": 8, "there": 8, "missing": 0}

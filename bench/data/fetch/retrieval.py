@@ -70,7 +70,7 @@ def get(name: str, data_files: DataFiles | None = None, *, report: Report | None
                     log.warning("%s: from %s%s", name, source, f" ({'; '.join(tried)})" if tried else "")
                 return copy
     elsewhere = "cache" if any(isinstance(source, Prepared) for source in sources) else "cache or tensorflow_datasets"
-    otherwise = "" if data_files.source == ANY else ", or let --source (BENCH_SOURCE) be any"
+    otherwise = "" if data_files.source == ANY else ", or let BENCH_SOURCE be any"
     tried = "; ".join([f"not in {searched}, {elsewhere}", *tried])
     raise InputError(f"{name}: {tried}: {dataset.by_hand}{otherwise}.")
 

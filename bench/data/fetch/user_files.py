@@ -32,7 +32,7 @@ def search(dataset: DataSet, folder: Path | None) -> tuple[LocalCopy | None, str
             without known checksums exist twice.
     """
     if folder is None:
-        return None, "--data-dir"
+        return None, "BENCH_DATA"
     candidates: dict[str, list[Path]] = {}
     packed = (".lzma", ".xz") if dataset.user_files else (".gz",)
     wanted = {*dataset.files, *(file for files in dataset.user_files for file in files)}

@@ -57,7 +57,7 @@ def _read(path: Path, network: bool = False) -> Clients:
     if inputs.ndim > 2 and not network:
         raise InputError(
             f"{path}: inputs are {inputs.shape}, but files are for linear models of features [example, feature]: "
-            "flatten them, or give --network with a network for them (docs/adding-a-network.md)"
+            "flatten them, or give a network for them (docs/adding-a-network.md)"
         )
     for wrong, what in (
         (

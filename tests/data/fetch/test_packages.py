@@ -145,7 +145,9 @@ def test_a_client_that_is_not_installed_is_asked_once(monkeypatch, tmp_path):
     said = refusal()
     for words in ("npm one 1.0: npm is not", "npm stand-in 1.0: npm is not", "sid/main: apt-get is not installed"):
         assert words in said
-    assert said.endswith(f"put {', '.join(IDX)} in a folder and pass --data-dir.")  # it has no address to download
+    assert said.endswith(
+        f"put {', '.join(IDX)} in a folder and name it by BENCH_DATA."
+    )  # it has no address to download
 
 
 def test_no_network_ends_within_seconds_in_one_line(monkeypatch, tmp_path):
@@ -294,8 +296,8 @@ def test_the_publisher_is_asked_first_once_for_an_archive_unless_a_source_is_nam
         assert caplog.messages == [f"mnist: from {found.source}"]
     else:
         said = refusal(data_files=DataFiles(source=source))
-        assert said.startswith("mnist: not in --data-dir, cache or tensorflow_datasets: put train-images-idx3-ubyte")
-        assert said.endswith("and pass --data-dir, or let --source (BENCH_SOURCE) be any.")
+        assert said.startswith("mnist: not in BENCH_DATA, cache or tensorflow_datasets: put train-images-idx3-ubyte")
+        assert said.endswith("and name it by BENCH_DATA, or let BENCH_SOURCE be any.")
     assert asked == (["/all.tar.gz"] if source in ("any", "publisher") else [])
 
 

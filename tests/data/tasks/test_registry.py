@@ -10,6 +10,7 @@ from calling import caller
 from tiny_sweeps import walks
 
 from bench.__main__ import main
+from bench.api.comparisons import board
 from bench.comparison.problems import problem
 from bench.data.fetch import retrieval
 from bench.data.fetch.sources import DATASETS
@@ -73,10 +74,10 @@ def test_sweeps_lists_and_what_keeps_results_know_a_new_task(bench):
 @pytest.mark.slow
 def test_comparisons_and_the_board_know_a_new_task(bench):
     few = "--epsilons 1 --seeds 1 --settings 1 --workers 1"
-    assert "board/mine" in bench(f"board mine --methods DP-FedAvg {few}")
+    board("mine", methods=["DP-FedAvg"], epsilons=1.0, seeds=1, num_settings=1, workers=1)
     assert "DP-FedAvg" in bench("compare ppsgd --task mine --against board --workers 1 --set personalization=1")
     assert "mine" in bench("attack mine", 2)
-    assert "alone" in bench(f"compare --task mine --baselines DP-FedAvg {few} --name alone")
+    assert "compare/mine" in bench(f"compare --task mine --baselines DP-FedAvg {few}")
     assert "Extrapolated" in bench(f"compare --task mine --baselines DP-FedAvg {few} --population 2")
 
 
@@ -115,7 +116,7 @@ def test_a_task_whose_data_are_missing_says_what_to_get_and_what_needs_nothing(
     status, _, lines = caller("bench", main, monkeypatch, capsys)(*words)
     assert status == 2
     assert re.fullmatch(
-        rf"error: .*: put .*{re.escape(file)}.* in a folder and pass --data-dir, or take the task {instead}, which .*",
+        rf"error: .*: put .*{re.escape(file)}.* and name it by BENCH_DATA, or take the task {instead}, which .*",
         lines[-1],
     )
     assert instead in compared()

@@ -22,7 +22,7 @@ COMPARED = ["--task", "small", *SMALL]
 AUDITED = ["--set", "step_size=0.1", "--runs", "300", "--canaries", "0", "--no-power"]
 CLIENTS = ["compare", "ppsgd", "--task", "u.npz", *SMALL, "--set", "num_sampled=2", "--set", "batch_size=2"]
 ON_PARTS = [
-    *(["run", "tiny"], ["run", "tiny", "--fresh"], ["status", "tiny"], ["status", "tiny", "--verify"]),
+    *(["run", "tiny"], ["status", "tiny"], ["check", "tiny"]),
     ["merge", "results/smoke/tiny", "--out", "new"],
 ]
 PART_NAMES = [*[None] * 6, "x.parquet", "part-0123456789abcdef.parquet", "columns.parquet"]  # None: with its digest

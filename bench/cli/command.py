@@ -1,0 +1,95 @@
+"""Makes a command of a function: its options are the parameters whose annotation has a text."""
+
+import inspect
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import NoneType, UnionType
+from typing import Annotated, Any, get_args, get_origin
+
+import typer
+
+from bench.cli.options import path
+from bench.errors import InputError
+from bench.inputs.values import distinct_pairs, values
+
+FLAGS = {"fixed": "--set", "args": "--set", "num_settings": "--settings", "board": "--against"}  # others: by the name
+SECTION = re.compile(r"\n\n(?:Args|Returns|Raises):\n")  # of a docstring, where those for Python begin
+Read = Callable[[Any], Any]
+
+
+def command(app: typer.Typer, function: Callable, name: str | None = None, **given: Any) -> Callable:
+    """Return a decorator for what prints the result of a function: the two are a command.
+
+    Its help is the docstring of the function, without what is for Python, and then that of the one that prints, which
+    may have further options of its own, as Typer reads them.
+
+    Args:
+        app: to which it is added.
+        function: that is called.
+        name: of the command; default that of the function that prints.
+        given: other defaults than the function's, and values of parameters that are no options.
+    """
+
+    def add(show: Callable) -> Callable:
+        options, reads = [], {}
+        for each in inspect.signature(function).parameters.values():
+            if get_origin(each.annotation) is Annotated:
+                option, reads[each.name] = _option(each.replace(default=given.get(each.name, each.default)))
+                options.append(option)
+        own = [each.replace(kind=each.KEYWORD_ONLY) for each in [*inspect.signature(show).parameters.values()][1:]]
+        fixed = {key: value for key, value in given.items() if key not in reads}
+
+        def run(**words: Any) -> None:
+            asked = {key: read(words[key]) for key, read in reads.items()}
+            show(function(**asked, **fixed), **{each.name: words[each.name] for each in own})
+
+        run.__signature__ = inspect.Signature([*options, *own])  # pyright: ignore[reportFunctionMemberAccess]
+        run.__doc__ = "\n\n".join([SECTION.split(inspect.getdoc(function) or "")[0], inspect.getdoc(show) or ""])
+        app.command(name or show.__name__)(run)
+        return show
+
+    return add
+
+
+def _option(parameter: inspect.Parameter) -> tuple[inspect.Parameter, Read]:
+    """Return a parameter as Typer reads it, and what turns a word of the command line into its value."""
+    kind, text = get_args(parameter.annotation)[:2]
+    kinds = {get_origin(each) or each for each in (get_args(kind) if isinstance(kind, UnionType) else [kind])}
+    kinds, default = kinds - {NoneType}, parameter.default
+    flag = FLAGS.get(parameter.name, "--" + parameter.name.replace("_", "-"))
+    read: Read = lambda word: word  # noqa: E731
+    of_path: dict[str, Any] = {"parser": path, "metavar": "PATH"} if os.PathLike in kinds else {}
+    if parameter.kind is parameter.POSITIONAL_OR_KEYWORD and default in (parameter.empty, ()):
+        typed: Any = list[str] if Sequence in kinds or default == () else str
+        info: Any = typer.Argument(help=text, **of_path)
+        default, read = (None, lambda words: words or ()) if default == () else (default, read)
+    elif Mapping in kinds:
+        typed, info, read = list[str], typer.Option(flag, help=text), partial(distinct_pairs, flag)
+    elif Sequence in kinds:
+        typed, info = str, typer.Option(flag, help=text)
+        read = partial(_listed, flag, values if float in kinds else _names)
+        default = ",".join(map("{:g}".format, default)) or None if isinstance(default, tuple) else default
+    elif bool in kinds:
+        typed, info = bool, typer.Option(flag if default is False else f"{flag}/--no-{flag[2:]}", help=text)
+    else:
+        typed = next((each for each in (str, int, float) if each in kinds and not of_path), str)
+        info = typer.Option(flag, help=text, **of_path)
+    typed = typed if default is not None else typed | None
+    return inspect.Parameter(
+        parameter.name, parameter.KEYWORD_ONLY, default=default, annotation=Annotated[typed, info]
+    ), read
+
+
+def _listed(flag: str, split: Callable[[str], list], text: str | None) -> list | None:
+    """Return the values in a text; None where there is none."""
+    if text is None:
+        return None
+    if not (found := split(text)):
+        raise InputError(f"{flag} is empty: give names separated by commas, or none")
+    return [] if found == ["none"] else found
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
