@@ -9,8 +9,8 @@
 #                                    of N shares of them, and --part only a few tests of each package and the types
 #
 # Options: --scale NAME, --out DIR (default results), --data-dir DIR (data files that you have), --source NAME (what other
-# data are fetched from: docs/data.md), --workers N and --executor NAME (those of `bench run`), --gpu (the CUDA build of
-# jax), --jax VERSION (another jax than the locked one: a number, or newest, the newest that pyproject.toml admits).
+# data are fetched from: docs/data.md), --workers N (that of `bench run`), --gpu (the CUDA build of jax), --jax VERSION
+# (another jax than the locked one: a number, or newest, the newest that pyproject.toml admits).
 # Environment: PYTHON, the interpreter to use; BENCH_VENV, where the environment goes (default .venv). Relative paths
 # are relative to this folder.
 set -euo pipefail
@@ -20,16 +20,15 @@ trap 'echo "stopped; run the same command to go on" >&2; exit 130' INT
 
 fail() { echo "error: $*" >&2; exit 2; }
 
-command=all scale= out=results gpu=no jax=locked part=no run_options=() get_options=() test_options=()
+command=all scale= out=results gpu=no jax=locked part=no run_options=() test_options=()
 while [ $# -gt 0 ]; do
   case "$1" in
     test) command=test ;;
     --scale) [ $# -gt 1 ] || fail "--scale needs a value: smoke, laptop or paper"; scale=$2; shift ;;
     --out) [ $# -gt 1 ] || fail "--out needs a folder"; out=$2; shift ;;
-    --data-dir) [ $# -gt 1 ] || fail "--data-dir needs a folder"; run_options+=(--data-dir "$2"); get_options+=(--data-dir "$2"); shift ;;
-    --source) [ $# -gt 1 ] || fail "--source needs a name"; run_options+=(--source "$2"); get_options+=(--source "$2"); shift ;;
-    --workers) [ $# -gt 1 ] || fail "--workers needs a number, or auto"; run_options+=(--workers "$2"); shift ;;
-    --executor) [ $# -gt 1 ] || fail "--executor needs local, ray or ray://HOST:PORT"; run_options+=(--executor "$2"); shift ;;
+    --data-dir) [ $# -gt 1 ] || fail "--data-dir needs a folder"; export BENCH_DATA=$2; shift ;;
+    --source) [ $# -gt 1 ] || fail "--source needs a name"; export BENCH_SOURCE=$2; shift ;;
+    --workers) [ $# -gt 1 ] || fail "--workers needs a number, auto, ray or ray://HOST:PORT"; run_options+=(--workers "$2"); shift ;;
     --gpu) gpu=yes ;;
     --slow) test_options+=(--slow) ;;
     --slow-share) [ $# -gt 1 ] || fail "--slow-share needs K/N, such as 1/7"; test_options+=(--slow-share "$2"); shift ;;
@@ -124,7 +123,7 @@ fi
 
 sets=(mnist movielens_100k)
 case "$scale" in laptop | paper) sets+=(fashion_mnist cifar10) ;; esac
-get_data() { "$run" -m bench data get "${sets[@]}" ${get_options[@]+"${get_options[@]}"}; }
+get_data() { "$run" -m bench data get "${sets[@]}"; }
 
 if [ -n "$scale" ]; then
   get_data
@@ -151,7 +150,7 @@ stage 2 "the sweep $sweep, its figure and its claims, into $here"
 "$run" -m figures claims correlated_noise --results "$here" --brief
 stage 3 "some of the committed results are run again, and compared"
 verified=0
-"$run" -m bench verify --minutes 1 ${get_options[@]+"${get_options[@]}"} || verified=$?
+"$run" -m bench verify --minutes 1 || verified=$?
 stage 4 "every figure and claim from the committed results, into $here/redrawn"
 # What pictures and verdicts follow from: the code, and the results, whose files are named by their content.
 drawn_from=$("$run" -c 'import hashlib, pathlib

@@ -100,7 +100,7 @@ def _on(name: str, family: str, options: Mapping[str, Any]) -> Audit:
     try:
         return audited(name, **given)
     except TooManyCanaries:
-        return audited(name, **given | {"canaries": 0})
+        return audited(name, **{**given, "canaries": 0})
 
 
 def summary(whole: pd.DataFrame) -> pd.DataFrame:

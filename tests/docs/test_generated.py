@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from method_table import PART
+from method_table import written_anew as written_anew_methods
 
-from bench.cli.method_table import PART
-from bench.cli.method_table import written_anew as written_anew_methods
 from bench.data.tasks.registry import TASKS
 from bench.errors import InputError
 from figures import FIGURES, PAPERS
@@ -42,7 +42,7 @@ def test_the_table_of_methods_is_that_of_the_registry(monkeypatch):
     monkeypatch.delitem(TASKS, "tiny", raising=False)  # of the tests of comparisons
     page = (ROOT / "docs" / "methods" / "index.md").read_text()
     assert PART.search(page)
-    assert written_anew_methods(page) == page, "run `python -m bench.cli.method_table`"
+    assert written_anew_methods(page) == page, "run `PYTHONPATH=tests/helpers:. python -m method_table`"
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """Writes the table of all built-in methods into docs/methods/index.md, from the registry.
 
-`python -m bench.cli.method_table` runs it.
+`PYTHONPATH=tests/helpers:. python -m method_table` runs it.
 
 Units and adversaries are those of the methods' own releases, on the small tasks of the audit.
 """
