@@ -3,7 +3,8 @@
 import os
 import sysconfig
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -107,6 +108,27 @@ def of_the_user(file: str) -> bool:
     elsewhere = SUITE, *(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
     installed = {"site-packages", "dist-packages"} & set(path.parts)
     return not installed and not any(path.is_relative_to(folder) for folder in elsewhere)
+
+
+@contextmanager
+def calling(
+    what: str, remedy: Callable[[BaseException], str] = lambda error: "", *, on: str = "", but: tuple = ()
+) -> Iterator[None]:
+    """Turn an error in a user's code into an InputError that says what fails, why and where; its cause is the error.
+
+    Args:
+        what: is called, such as "`round` of ppsgd".
+        remedy: error -> what to do about it, to follow the place.
+        on: what it is called with, to follow "fails".
+        but: errors that are passed on, as those of a lack of memory are.
+    """
+    try:
+        yield
+    except (InputError, MemoryError, *but):
+        raise
+    except (Exception, SystemExit) as error:
+        text = f"{what} fails{on}: {in_one_line(error)}{place_of(error)}{remedy(error)}"
+        raise InputError(f"{text}; {TRACEBACK}=1 shows the whole traceback") from error
 
 
 def in_one_line(error: BaseException) -> str:

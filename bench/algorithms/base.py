@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from jax import Array
 
 from bench.algorithms.search_space import Interval
-from bench.errors import InputError, in_one_line
+from bench.errors import InputError, calling
 from bench.privacy.events import Release, checked
 
 Scalar = float | Array  # a hyper-parameter that a sweep may vary without compiling again
@@ -117,14 +117,8 @@ class Method(NamedTuple):
         """
         for group in self.needs:
             task.need(group)
-        try:
+        with calling(f"`check` of {self.make.__name__}"):
             self.check(task, **args)
-        except InputError:
-            raise
-        except Exception as error:
-            lacks = isinstance(error, TypeError) and "required keyword-only argument" in str(error)
-            remedy = f": give {self.make.__name__} that argument, or a `check` without it" if lacks else ""
-            raise InputError(f"`check` of {self.make.__name__} fails: {in_one_line(error)}{remedy}") from error
 
     def readings(self, task, *, delta: float, **args) -> dict:
         """Return the result of `releases`; a single Release is called "paper".
@@ -134,12 +128,8 @@ class Method(NamedTuple):
                 neighbouring relation or accountant.
         """
         name = self.make.__name__
-        try:
+        with calling(f"`releases` of {name}"):
             declared = self.releases(task, delta=delta, **args)
-        except InputError:
-            raise
-        except Exception as error:
-            raise InputError(f"`releases` of {name} fails: {in_one_line(error)}") from error
         declared = {"paper": declared} if isinstance(declared, Release) else declared
         each_is_release = isinstance(declared, dict) and all(isinstance(each, Release) for each in declared.values())
         if not (each_is_release and declared):
@@ -160,10 +150,8 @@ class Method(NamedTuple):
         if self.cost is None:
             return None
         name = self.make.__name__
-        try:
+        with calling(f"`cost` of {name}"):
             declared = self.cost(task, **args)
-        except Exception as error:
-            raise InputError(f"`cost` of {name} fails: {type(error).__name__}: {error}") from error
         if not isinstance(declared, Cost) or not all(0 <= number < math.inf for number in declared.of_run(1)[:3]):
             raise InputError(f"`cost` of {name} gives {declared!r}: give a Cost of numbers of 0 or more")
         return declared

@@ -16,7 +16,7 @@ from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method
 from bench.algorithms.identity import digest_of
 from bench.algorithms.search_space import check_space
-from bench.errors import InputError, in_one_line, shown, unknown_name
+from bench.errors import InputError, calling, in_one_line, shown, unknown_name
 from bench.privacy.events import full_gaussian
 
 PREFIX = "outside_"  # prefix of the names of modules loaded from a user's files
@@ -98,12 +98,8 @@ def load_network(target: str | Callable) -> tuple[Any, str]:
     else:
         made, code = target, []
     if inspect.isfunction(made):
-        try:
+        with calling(f"network {shown(target)}"):
             made = made()
-        except Exception as error:
-            given = f"a function without arguments, and not {made.__name__}{inspect.signature(made)}"
-            remedy = f": give {given}" if inspect.signature(made).parameters else ""
-            raise InputError(f"network {shown(target)} fails: {in_one_line(error)}{remedy}") from error
     if not isinstance(made, nn.Module):
         raise InputError(
             f"network {shown(target)} is {shown(made)}: give a flax module, or a function that returns one"
@@ -120,10 +116,8 @@ def _usable(method: Method) -> Method:
     if not inspect.isfunction(method.make):
         raise InputError(f"`make` of a Method is {shown(method.make)}: give the factory of an Algorithm, a function")
     name = method.make.__name__
-    try:
+    with calling(f"an annotation of {name}"):
         arguments = inspect.signature(method.make, eval_str=True).parameters
-    except Exception as error:  # whatever an annotation may raise
-        raise InputError(f"an annotation of {name} cannot be read: {in_one_line(error)}: correct it") from None
     for field, fits, words in (
         ("releases", callable(method.releases), "a function (task, *, delta, ...) -> Release"),
         ("version", isinstance(method.version, int), "a whole number"),

@@ -2,28 +2,24 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, wraps
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
-import numpy as np
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method, Role
-from bench.comparison.baselines import LEVELS, Count, Variant
+from bench.comparison.baselines import Count, Variant
 from bench.comparison.columns import check_free
 from bench.comparison.population import FACTOR, for_more_users
-from bench.comparison.problems import names_of_unit
 from bench.comparison.request import Request
 from bench.comparison.search import Setting, Space, first_of, first_settings
 from bench.comparison.statements import SILENT, NotComparable, Statement, accounted_by, reading, releases_of
 from bench.data.task import Task
-from bench.errors import TRACEBACK, InputError, in_one_line, place_of, unknown_name
+from bench.errors import InputError, calling, unknown_name
 from bench.privacy.accounting import epsilon
 from bench.sweeps import diagnose
 from bench.sweeps.spec import arguments, defaults_of, parameters
@@ -109,10 +105,11 @@ def make_plan(request: Request) -> Plan:
         raise InputError("there is nothing to compare: name a method, or keep the baselines")
     arguments_of = {}
     for label, variant in variants.items():
-        with _unit_named_first(label, variant.method, request, task, is_baseline=label in baselines):
-            steps = {} if label in baselines else _steps_of(known.values(), variant.method)
-            chosen = {"fixed": request.fixed, "tuned": request.tuned, "further": steps}
-            arguments_of[label] = _settled(label, variant, request, task, **chosen)
+        for group in variant.method.needs:
+            task.need(group)
+        steps = {} if label in baselines else _steps_of(known.values(), variant.method)
+        chosen = {"fixed": request.fixed, "tuned": request.tuned, "further": steps}
+        arguments_of[label] = _settled(label, variant, request, task, **chosen)
     _check_names(request, variants, arguments_of, known)
     candidates = {
         label: _candidate(
@@ -157,56 +154,6 @@ def in_legend(name: str, known: Mapping[str, Variant], on: str) -> str:
 
 def _as_identifier(name: str) -> str:
     return re.sub(r"\W+", "_", name).strip("_").lower()
-
-
-@contextmanager
-def _unit_named_first(label: str, method: Method, request: Request, task: Task, *, is_baseline: bool) -> Iterator[None]:
-    """Yield where a requested method cannot be used, and protects another privacy unit than the task, raise that
-    instead: the arguments that it lacks are then no remedy.
-
-    Raises:
-        NotComparable: naming both units, and tasks for the method.
-    """
-    try:
-        yield
-    except NotComparable:
-        raise
-    except InputError:
-        if is_baseline or request.any_unit:
-            raise
-        ours, theirs = request.statement.privacy_unit, _units(method, request, task)
-        if not theirs:
-            for group in method.needs:
-                task.need(group)
-        if not theirs or ours in theirs:
-            raise
-        fitting = [name for unit in sorted(theirs) for name in names_of_unit(unit)]
-        raise NotComparable(
-            f"{label} protects one {' or one '.join(sorted(theirs))}, but {request.problem.name} protects one {ours}: "
-            f"choose another task, such as {', '.join(fitting)}"
-        ) from None
-
-
-def _units(method: Method, request: Request, task: Task) -> set[str]:
-    """Return the privacy units that a method protects, whatever its arguments; empty where that cannot be told."""
-    if task.train is None:  # methods that need stored examples then say what they release of such
-        most = int(np.max(np.asarray(task.num_examples)))
-        task = replace(task, sample=None, train=jnp.zeros((task.num_clients, most)))
-    guesses: dict[str, Any] = {}
-    for level in (*LEVELS.values(), request.problem.level):
-        with suppress(Exception):  # a default of another unit may need what this task does not have
-            guesses |= level.defaults(task)
-        guesses |= first_of(level.space)
-    guesses |= {**first_of(method.space), **request.problem.defaults, **request.fixed, method.noise: 1.0}
-    try:
-        missing = {
-            name for name, parameter in parameters(method)[0].items() if parameter.default is parameter.empty
-        } - set(guesses)
-        releases = releases_of(method, task, request.statement.delta, guesses | dict.fromkeys(missing, 1))
-    except InputError:
-        return set()
-    proven = [release for release in releases.values() if release.sound] or releases.values()
-    return {release.privacy_unit for release in proven if release.sampler != SILENT}
 
 
 def _unfit(known: Mapping[str, Variant], request: Request, task: Task) -> dict[str, str]:
@@ -272,7 +219,10 @@ def _settled(
     args |= variant.args
     for name, parameter in keywords.items():
         if parameter.default is parameter.empty and name not in {*args, *space, noise}:
-            raise InputError(f"{label} needs a value of {name}: give --set {name}=VALUE")
+            raise InputError(
+                f"{label} needs a value of {name}, which {problem.name} does not set: give --set {name}=VALUE, or "
+                "choose a task for methods of its kind"
+            )
     return args, space
 
 
@@ -280,7 +230,8 @@ def roles_of(variant: Variant, fixed: Mapping[str, Any] = MappingProxyType({})) 
     """Return the role of every argument of a method, by the values that are given before the search."""
     keywords, _ = parameters(variant.method)
     known = {**defaults_of(variant.method), **first_of(variant.space), **fixed, **variant.args}
-    said = _in_one_line(variant.method.roles, f"`roles` of {variant.method.make.__name__} fails")(**known)
+    with calling(f"`roles` of {variant.method.make.__name__}"):
+        said = variant.method.roles(**known)
     for name, role in said.items() if isinstance(said, Mapping) else [("", said)]:
         if name not in keywords or not isinstance(role, Role) or role.momentum not in ("", *keywords):
             raise InputError(
@@ -348,8 +299,7 @@ def _candidate(
     check_free(f"{label} has an argument", whole)
     if request.population > 1 and "adaptive" in f"{whole.get('clipping')} {space.get('clipping')}":
         raise InputError(f"{label} also adds noise that the size of a round sets, not {FACTOR}: leave it out")
-    with _unit_named_first(label, method, request, task, is_baseline=is_baseline):
-        method.fits(task, **whole)
+    method.fits(task, **whole)
     releases = releases_of(method, task, request.statement.delta, whole).values()
     epsilons, statement = [*request.epsilons, math.inf], request.statement._replace(against=variant.against)
     against = ""
@@ -409,32 +359,10 @@ def without_test_data(make: Callable) -> Callable:
     return made
 
 
-def _in_one_line(function: Callable, what: str) -> Callable:
-    """Return the function, with its errors turned into one-line InputErrors."""
-
-    def call(*args, **kwargs):
-        try:
-            return function(*args, **kwargs)
-        except InputError:
-            raise
-        except Exception as error:
-            raise InputError(
-                f"{what}: {in_one_line(error)}{place_of(error)}; {TRACEBACK}=1 shows the whole traceback"
-            ) from error
-
-    return call
-
-
 def _check_measured(candidate: Candidate, task: Task) -> None:
     """Refuse a metric that the task does not have or cannot compute from this method's parameters; only traces."""
     method = candidate.method
-    assert task.metrics is not None
     args = _at_noise_one(method, _first(candidate.args, candidate.space))
-    measured = _in_one_line(
-        task.metrics,
-        f"leave {candidate.label} out, or make `metrics` of {task.name} accept its parameters, on which it fails",
-    )
-
     name = method.make.__name__
 
     def at_start(task: Task):
@@ -445,6 +373,8 @@ def _check_measured(candidate: Candidate, task: Task) -> None:
             state = algorithm.init(jax.random.key(0))
         with diagnose.calling(f"`params` of {name}", task):
             params = algorithm.params(diagnose.checked_state(state, name))
-        return measured(params, task)
+        assert task.metrics is not None
+        with diagnose.calling(f"`metrics`, with what `params` of {name} returns,", task):
+            return task.metrics(params, task)
 
     jax.eval_shape(at_start, task)

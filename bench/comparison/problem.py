@@ -18,7 +18,7 @@ from bench.comparison.columns import check_free
 from bench.comparison.resampled import resampled
 from bench.comparison.search import Space
 from bench.data.task import Task
-from bench.errors import InputError, in_one_line, shown, unknown_name
+from bench.errors import InputError, calling, shown, unknown_name
 from bench.inputs import declared
 from bench.models.additive import Additive
 from bench.models.linear import Personal
@@ -254,12 +254,8 @@ def made(make: Callable[[int], Task], trial: int, name: str) -> Task:
     Raises:
         InputError: where the function fails, or gives something else.
     """
-    try:
+    with calling(f"the task function of {name}", on=f" on trial {trial}"):
         return checked(make(trial), name)
-    except InputError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise InputError(f"the task function of {name} fails on trial {trial}: {in_one_line(error)}") from error
 
 
 def _best(metric: str) -> str:

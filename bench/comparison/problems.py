@@ -301,11 +301,6 @@ def problem_named(name: str) -> Problem:
     return KINDS[of.kind](name, of.make, **of.facts)
 
 
-def names_of_unit(unit: str) -> list[str]:
-    """Return the names of the problems that protect this privacy unit."""
-    return [name for name in compared() if problem_named(name).privacy_unit == unit]
-
-
 def problem(task: Any, data_files: DataFiles | None = None) -> Problem:
     """Return the problem that a caller names or passes.
 

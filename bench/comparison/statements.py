@@ -108,8 +108,8 @@ def reading(
         raise NotComparable(
             f"{label} protects {' or '.join(sorted(promised)) or 'nothing that is proven'}, but the comparison "
             f"protects one {statement.privacy_unit} under {statement.neighbors!r}"
-            f"{statement.against and f' against {statement.against}'}: leave it out, or choose another "
-            "neighbors or --set sampler, or give --units to draw it in a separate panel"
+            f"{statement.against and f' against {statement.against}'}: leave it out, choose a task that "
+            "protects the same (`list` says what), other neighbors or --set sampler, or give --units for its own panel"
         )
     spent = {name: epsilon(release, count) for name, release in fitting.items()}
     spent = {name: math.inf if math.isnan(value) else value for name, value in spent.items()}

@@ -13,9 +13,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from bench import errors
 from bench.algorithms.base import Algorithm, State
 from bench.data.task import Task
-from bench.errors import TRACEBACK, InputError, in_one_line, place_of
+from bench.errors import InputError
 
 FRAME = re.compile(r"\n  File [^\n]*(?:\n    [^\n]*)*")  # of a traceback
 
@@ -28,15 +29,13 @@ def calling(what: str, task: Task) -> Iterator[None]:
         what: is called, such as "`round` of ppsgd".
         task: what it runs on.
     """
-    try:
-        yield
-    except (InputError, MemoryError, jax.errors.JaxRuntimeError):
-        raise
-    except Exception as error:
+
+    def remedy(error: BaseException) -> str:
         of_tree = isinstance(error, TypeError) and not isinstance(task.init_params, jax.Array | np.ndarray)
-        remedy = f": the model of {task.name} is a tree of arrays, so compute with jax.tree.map" if of_tree else ""
-        text = f"{what} fails on {task.name}: {in_one_line(error)}{place_of(error)}{remedy}"
-        raise InputError(f"{text}; {TRACEBACK}=1 shows the whole traceback") from error
+        return f": the model of {task.name} is a tree of arrays, so compute with jax.tree.map" if of_tree else ""
+
+    with errors.calling(what, remedy, on=f" on {task.name}", but=(jax.errors.JaxRuntimeError,)):
+        yield
 
 
 def checked_state(made: Any, name: str) -> State:
