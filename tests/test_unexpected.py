@@ -1,5 +1,6 @@
 """What nobody foresaw ends in one line, too; and mistakes in methods, tasks and files that once were tracebacks."""
 
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -44,6 +45,14 @@ def test_an_exception_is_one_line_or_a_traceback_on_request(error, status, said,
     monkeypatch.setenv("BENCH_TRACEBACK", "1")
     with pytest.raises(type(error)):
         exit_status(raising(error))
+
+
+def test_an_output_that_lacks_a_letter_has_all_others(monkeypatch):
+    """What took hours to compute is printed, though the terminal has no epsilon."""
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
+    assert exit_status(lambda **_: print("ε = 4: 0.7 ± 0.1", flush=True)) == 0
+    assert written.getvalue() == b"? = 4: 0.7 ? 0.1\n"
 
 
 def test_bad_input_that_comes_from_an_error_in_a_users_code_shows_its_traceback_on_request(capsys, monkeypatch):

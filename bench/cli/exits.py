@@ -1,6 +1,7 @@
 """Runs a command line and turns errors into exit statuses, for every `python -m` of the suite."""
 
 import errno
+import io
 import os
 import re
 import signal
@@ -20,6 +21,8 @@ UNEXPECTED = "unexpected"
 def exit_status(app: typer.Typer) -> int:
     """Run a command. Bad input prints one line (status 2), a missing command the help, Ctrl-C one line (status 130)."""
     on_stop(LINE)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # what took hours to compute is printed in the letters that there are
+        sys.stdout.reconfigure(errors="replace")
     try:
         code = _run(app)
     except InputError as error:

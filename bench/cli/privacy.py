@@ -76,8 +76,8 @@ def epsilon(
     bounds = [bound for bound in found if not math.isnan(bound[0])]
     if not bounds:
         raise InputError(
-            f"accountant {accountant} finds no bound for so little noise, or so small a sampling rate: use --accountant "
-            "rdp, or more noise"
+            f"accountant {accountant} finds no bound for so little noise, or so small a sampling rate: "
+            "use --accountant rdp, or more noise"
         )
     value, release = min(bounds, key=lambda bound: bound[0])
     meaning = f"epsilon at delta {delta:g} of {_meaning(release, steps, value, tried)}"

@@ -94,7 +94,8 @@ def client_table(path: Path, client: str, label: str, regression: bool) -> Clien
         for column in (client, label):
             if column not in cells.columns:
                 has = cut(", ".join(cells.columns))
-                raise InputError(f"{file} has no column {shown(column)}: it has {has}; name it by --client or --label")
+                remedy = "FILE:client=COLUMN or FILE:label=COLUMN names another"
+                raise InputError(f"{file} has no column {shown(column)}: it has {has}; {remedy}")
         if set(cells.columns) != set(columns) or len(set(cells.columns)) < len(cells.columns):
             raise InputError(
                 f"{file} has other columns than {files[0]}, or a duplicate column: give all files the same columns"

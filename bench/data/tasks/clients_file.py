@@ -275,7 +275,8 @@ def _parts(trial: int, path: Path, clients: np.ndarray, width: int) -> dict[str,
     if counts.min() < FEWEST:
         client = shown(str(names[counts.argmin()]))
         raise InputError(
-            f"{path}: client {client} has {counts.min()} examples: five at least; --drop-small leaves out such clients"
+            f"{path}: client {client} has {counts.min()} examples: five at least; FILE:drop_small=True leaves out such "
+            "clients"
         )
     needed, there = 4 * len(names) * counts.max() * width, psutil.virtual_memory().total
     if needed > there / 4:

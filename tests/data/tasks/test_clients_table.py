@@ -97,7 +97,7 @@ WRONG = [  # the table, options, what is said
     (TABLE.assign(client=TABLE["client"].where(TABLE.index != 8)), {}, "'client' is empty in row 9"),
     (TABLE.assign(y=np.where(TABLE.index == 1, np.inf, 1.0)), {}, "'y' is infinite in row 2"),
     (TABLE.assign(client="me"), {}, "all examples are of client 'me': give at least two clients"),
-    (TABLE[1:], {}, "client 'NA' has 4 examples: five at least; --drop-small leaves out"),
+    (TABLE[1:], {}, "client 'NA' has 4 examples: five at least; FILE:drop_small=True leaves out"),
     (TABLE.rename(columns={"y": ""}), {}, "a column without a name, as pandas writes the numbers of rows"),
     (TABLE.rename(columns={"y": "Unnamed: 0"}), {}, "a column without a name"),
     (TABLE.assign(y="1,5"), {}, "'y' has '1,5' in row 1: write decimal points"),
