@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from rounds import states
 from slow_cases import cases
 from tiny_comparison import TASK
 from tiny_tags import tiny
@@ -26,11 +27,7 @@ DITTO = {"regularization": 0.3, "local_step_size": 0.1}
 
 def run(algorithm, rounds=4, seed=3):
     """The state after the last round."""
-    key = jax.random.key(seed)
-    state, step = algorithm.init(key), jax.jit(algorithm.round)
-    for t in range(rounds):
-        state, _ = step(jax.random.fold_in(key, t), state)
-    return state
+    return states(algorithm, rounds, seed)[-1]
 
 
 def same(one, other, rtol=1e-5, atol=1e-6):

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from rounds import states
 from slow_cases import cases
 
 from bench.algorithms.dp_fedavg import METHOD, dp_fedavg
@@ -14,10 +15,7 @@ COMMON = dict(num_sampled=4, batch_size=3, step_size=0.3, clip_norm=2.0, noise_m
 
 
 def models(algorithm, num_rounds=5, seed=0):
-    state = algorithm.init(jax.random.key(seed))
-    for t in range(num_rounds):
-        state, _ = jax.jit(algorithm.round)(jax.random.fold_in(jax.random.key(seed), t), state)
-    return algorithm.params(state)
+    return algorithm.params(states(algorithm, num_rounds, seed)[-1])
 
 
 @pytest.mark.parametrize("sampler", cases(["fixed", "poisson"], slow={"fixed"}))

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from dp_accounting.rdp import RdpAccountant
+from rounds import states
 from slow_cases import cases
 from tiny_silos import task_of
 from toy_problems import EXAMPLES, least_squares
@@ -36,12 +37,7 @@ def different(seed=0, clients=4, records=12, features=3) -> Task:
 
 def run(algorithm, rounds, seed=0):
     """The state's variables after every round."""
-    state, out = algorithm.init(jax.random.key(seed)), []
-    step = jax.jit(algorithm.round)
-    for t in range(rounds):
-        state, _ = step(jax.random.fold_in(jax.random.key(seed), t), state)
-        out.append(jax.device_get(algorithm.public(state)))
-    return out
+    return [jax.device_get(algorithm.public(state)) for state in states(algorithm, rounds, seed)[1:]]
 
 
 def minimiser(task: Task) -> np.ndarray:
@@ -58,10 +54,8 @@ def test_without_control_variates_and_noise_it_is_fedavg(steps):
     shared = dict(num_sampled=task.num_clients, batch_size=EXAMPLES, sampler="all", step_size=0.2, num_steps=steps)
     ours = run(dp_scaffold(task, control_variates=False, **shared, **SILENT), rounds)
     fedavg = dp_fedavg(task, server_step_size=0.2, **shared, **SILENT)
-    state, step = fedavg.init(jax.random.key(0)), jax.jit(fedavg.round)
-    for t in range(rounds):
-        state, _ = step(jax.random.fold_in(jax.random.key(0), t), state)
-        np.testing.assert_allclose(ours[t]["x"], state.variables["w"], rtol=2e-6, atol=1e-7)
+    for mine, state in zip(ours, states(fedavg, rounds)[1:], strict=True):
+        np.testing.assert_allclose(mine["x"], state.variables["w"], rtol=2e-6, atol=1e-7)
 
 
 def test_control_variates_find_the_minimiser_that_local_steps_miss():

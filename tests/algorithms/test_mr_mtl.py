@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from dp_accounting.pld import PLDAccountant
+from rounds import states
 from slow_cases import cases
 from toy_problems import EXAMPLES, least_squares
 
@@ -45,12 +46,8 @@ def unequal(seed=0, sizes=SIZES, features=3) -> Task:
 
 def run(algorithm, rounds, seed=0):
     """What is public after every round."""
-    state, out = algorithm.init(jax.random.key(seed)), []
-    step = jax.jit(algorithm.round)
-    for t in range(rounds):
-        state, _ = step(jax.random.fold_in(jax.random.key(seed), t), state)
-        out.append(jax.device_get(algorithm.public(state)))
-    return out, state
+    found = states(algorithm, rounds, seed)
+    return [jax.device_get(algorithm.public(state)) for state in found[1:]], found[-1]
 
 
 # ---- Special cases ----
@@ -61,10 +58,8 @@ def test_without_pull_noise_and_clipping_it_is_local_learning():
     args = dict(batch_size=EXAMPLES, step_size=0.3)
     own = run(mr_mtl(task, sampler="all", **PLAIN | args), 5)[0]
     alone = local_learning(task, **args)
-    state, step = alone.init(jax.random.key(0)), jax.jit(alone.round)
-    for t in range(5):
-        state, _ = step(jax.random.fold_in(jax.random.key(0), t), state)
-        np.testing.assert_allclose(own[t]["own"], alone.params(state).theta, rtol=2e-6, atol=1e-7)
+    for mine, state in zip(own, states(alone, 5)[1:], strict=True):
+        np.testing.assert_allclose(mine["own"], alone.params(state).theta, rtol=2e-6, atol=1e-7)
 
 
 def test_from_the_mean_without_noise_it_is_fedavg():
@@ -72,10 +67,8 @@ def test_from_the_mean_without_noise_it_is_fedavg():
     own = run(mr_mtl(task, batch_size=EXAMPLES, sampler="all", start="mean", **PLAIN), 5)[0]
     fedavg = dp_fedavg(task, num_sampled=task.num_clients, batch_size=EXAMPLES, sampler="all", step_size=0.3,
                        clip_norm=math.inf, noise_multiplier=0.0, server_step_size=0.3)  # fmt: skip
-    state, step = fedavg.init(jax.random.key(0)), jax.jit(fedavg.round)
-    for t in range(5):
-        state, _ = step(jax.random.fold_in(jax.random.key(0), t), state)
-        np.testing.assert_allclose(own[t]["mean"], state.variables["w"], rtol=2e-6, atol=1e-7)
+    for mine, state in zip(own, states(fedavg, 5)[1:], strict=True):
+        np.testing.assert_allclose(mine["mean"], state.variables["w"], rtol=2e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("sampler", cases(["shuffled", "poisson"], slow={"shuffled"}))

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from rounds import states
 from slow_cases import cases
 
 from bench.algorithms import ALGORITHMS
@@ -41,12 +42,7 @@ OTHER = {
 def path(name: str, num_rounds: int = 6, task=TASK, **args) -> np.ndarray:
     """w after every round, [1 + round, feature]."""
     algorithm = ALGORITHMS[name].make(task, **COMMON | args)
-    state = algorithm.init(jax.random.key(0))
-    step, out = jax.jit(algorithm.round), [np.asarray(algorithm.params(state), float)]
-    for t in range(num_rounds):
-        state, _ = step(jax.random.fold_in(jax.random.key(0), t), state)
-        out.append(np.asarray(algorithm.params(state), float))
-    return np.stack(out)
+    return np.stack([np.asarray(algorithm.params(state), float) for state in states(algorithm, num_rounds)])
 
 
 @pytest.mark.parametrize("name", cases(PLAIN, slow={"dp_fedls", "dp_fedblur", "dp_fedsmp"}))
@@ -60,12 +56,13 @@ def test_a_penalty_on_long_messages_changes_nothing_where_none_is_clipped():
     np.testing.assert_allclose(path("dp_fedblur", bound=5.0, **free), path("dp_fedavg", **free), rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("name", [*PLAIN, "dp_fedopt", "dp_fedprox"])
 def test_privacy_is_that_of_fedavg(name):
+    """Also whatever the server does with the noisy mean."""
     args = COMMON | {"noise_multiplier": 2.0}
+    own = OTHER | {"dp_fedopt": {"optimiser": "yogi"}, "dp_fedprox": {}}
     ours, theirs = (
-        ALGORITHMS[of].readings(TASK, delta=1e-4, **args, **more)
-        for of, more in ((name, OTHER[name]), ("dp_fedavg", {}))
+        ALGORITHMS[of].readings(TASK, delta=1e-4, **args, **more) for of, more in ((name, own[name]), ("dp_fedavg", {}))
     )
     assert {key: epsilon(one, 7) for key, one in ours.items()} == {key: epsilon(one, 7) for key, one in theirs.items()}
 

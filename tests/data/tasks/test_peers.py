@@ -8,20 +8,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from small_linear_p2p import MU, N, P, models_of, plain_objective, task_of
-from tiny_peers import with_peers
+from tiny_peers import with_padding, with_peers
 
 from bench.data.graphs import from_weights
 from bench.data.tasks.peers import linear_p2p, objective
 from bench.models.linear import Personal
-
-
-def with_padding(task, value):
-    """The task with other numbers where there is no example."""
-    inputs, labels = task.train
-    padded = jnp.arange(inputs.shape[1])[None] >= task.num_examples[:, None]
-    assert bool(padded.any())
-    inputs = jnp.where(padded[..., None], value, inputs)
-    return replace(task, train=(inputs, jnp.where(padded, -value, labels)))
 
 
 @pytest.mark.parametrize("mu", [0.0, MU, 3.0])
