@@ -61,6 +61,8 @@ def growth(runs: pd.DataFrame) -> Cells:
     distance and epsilon."""
     rows = heterogeneity.against_identical(private(runs))
     rows = rows[rows["spread"] > 0]
+    if rows.empty:
+        raise NotTestable("no trial both in silos that differ and in silos with one distribution")
     rows = rows.assign(log=np.log(rows["ratio"]), edge=rows["edge"] + BETWEEN + rows["edge_of_identical"])
     return cells_of(rows, "algorithm", ["spread", "target_epsilon"], "log", LOGS, names=["distance", "epsilon"])
 

@@ -216,9 +216,12 @@ def _largest_gain(cells: Cells) -> tuple[float, float, int]:
     largest: its mean, standard error, and number of repetitions."""
     gains = []
     for name, place in cells.values:
-        if name not in (LOCAL, GLOBAL):
+        if name not in (LOCAL, GLOBAL) and all((end, place) in cells.values for end in (LOCAL, GLOBAL)):
             bar = max((cells.values[end, place] for end in (LOCAL, GLOBAL)), key=lambda numbers: numbers.mean())
             gains.append((cells.values[name, place] - bar).dropna())
+    gains = [gain for gain in gains if len(gain)]
+    if not gains:
+        raise NotTestable("no repetition with local, global and intermediate learning at one noise")
     best = max(gains, key=lambda gain: gain.mean())
     return best.mean(), best.std(ddof=1) / math.sqrt(len(best)), len(best)
 

@@ -23,7 +23,7 @@ def of_repetitions(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the runs after their last round, with "algorithm" as in ALGORITHMS, and "risk", which its theorem
     bounds."""
     last = runs[runs["rounds"] == runs["num_rounds"]]
-    last = last.assign(algorithm=last["algorithm"].str.partition(",")[0])
+    last = last.assign(algorithm=last["algorithm"].str.split(",").str[0])
     parts = [last[last["algorithm"] == name].assign(risk=last[risk]) for name, (risk, _, _) in ALGORITHMS.items()]
     return pd.concat(parts, ignore_index=True)
 

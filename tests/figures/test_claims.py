@@ -1,8 +1,12 @@
 """Claims of any paper: what they have to say, what is judged, printed and written, and a check that stops."""
 
+from pathlib import Path
+
+import numpy as np
 import pandas as pd
+import pytest
 from few import keep
-from made_up_runs import digit_runs, synthetic_runs, write
+from made_up_runs import digit_runs, judge, synthetic_runs, write
 
 from figures import PAPERS, claims
 from figures.ppsgd.claims import CLAIMS as ALL_CLAIMS
@@ -140,6 +144,28 @@ def test_the_facts_are_those_of_the_runs_that_a_claim_is_about(monkeypatch):
     found, _ = claims.judged("ppsgd", {})
     assert set(found["why"]) == {"not run: no results of ppsgd_digits"}
     assert found[facts].drop_duplicates().to_numpy().tolist() == [["", "", "0"]]
+
+
+METRICS = {"excess_loss", "excess_risk", "objective", "test_accuracy", "test_error", "test_rmse", "train_loss"}
+RESULTS = Path(__file__).parents[2] / "results"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paper", PAPERS)
+def test_no_check_stops_whatever_part_of_the_runs_there_is(paper):
+    """Random parts of the committed runs, with random values lost."""
+    rng, parts = np.random.default_rng(5), {}
+    for sweep in sorted({sweep for claim in PAPERS[paper].claims for sweep in claim.sweeps}):
+        whole = claims.read(RESULTS / "sweeps", [sweep], claims.UNREAD)
+        parts[sweep] = [whole[whole["rounds"] < 0]]
+        for share in (0.02, 0.3, 0.9):
+            part = whole[rng.uniform(size=len(whole)) < share].copy()
+            lost = rng.uniform(size=len(part)) < 0.2
+            part.loc[lost, sorted(METRICS & set(part))] = rng.choice([np.nan, np.inf])
+            parts[sweep].append(part)
+    for claim in PAPERS[paper].claims:
+        for number in range(4):
+            judge(claim, claims.runs_for(claim, {sweep: parts[sweep][number] for sweep in claim.sweeps}))
 
 
 def stops(runs):

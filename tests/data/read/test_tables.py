@@ -1,6 +1,5 @@
-"""Who is one user of a user's own tables: random ones, and those in which files or pieces of a file differ."""
+"""Who is one user of a user's own tables, in whatever files, and where files or pieces of a file differ."""
 
-import random
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import random_tables
 
 from bench.data.read.tables import client_table
 from bench.data.tasks.clients_file import clients_file
@@ -29,19 +27,48 @@ def put(path, *, client: Any = ROWS // 2, label: Any = ROWS % 2, x: Any = ROWS, 
         table.to_pandas().to_csv(path, index=False)
 
 
-def test_users_classes_and_counts_of_random_tables_are_those_of_a_plain_reader(tmp_path):
-    chance, alike = random.Random(0), 0
-    for place in range(60):
-        (tmp_path / str(place)).mkdir()
-        table = random_tables.write(tmp_path / str(place), chance)
-        assert random_tables.wrong(table) is None, table.what
-        alike += table.alike
-    assert 20 < alike < 50
+TEXT = [pa.string(), pa.large_string(), pa.binary(), pa.dictionary(pa.int32(), pa.string())]
+LONG = [pa.int64(), pa.dictionary(pa.int8(), pa.int64())]
+NAMES: dict[str, tuple[list, list[pa.DataType]]] = {  # names, and the types of a Parquet column that has them
+    "words": (["Ada 1", "x ", "NA7", "é,2", '"q"', "True3", "1_"], TEXT),
+    "codes": (["007", "E1", "010", "E10"], TEXT),
+    "numbers": ([-50, 0, 7, 49], [*LONG, pa.int8(), pa.int32()]),
+    "long numbers": ([2**60, 2**60 + 1, 2**60 + 2], LONG),
+    "longest numbers": ([2**64 - 1, 2**64 - 2, 2**64 - 3], [pa.uint64()]),
+    "truths": ([True, False], [pa.bool_()]),
+}
+
+
+@pytest.mark.parametrize(("kind", "way"), [(kind, way) for kind, (_, ways) in NAMES.items() for way in ways])
+def test_a_name_is_one_user_and_one_class_in_whatever_files(tmp_path, kind, way):
+    """A file of text and one with a type, alone and together, for users, for classes and for both."""
+    names, rng = NAMES[kind][0], np.random.default_rng(0)
+    mine, others = ([*range(count), *rng.integers(0, count, 30 - count)] for count in (len(names), 3))
+    (tmp_path / "both").mkdir()
+    for columns in (("label",), ("client",), ("client", "label"))[: 1 if kind == "truths" else 3]:
+        found = {name: mine if name in columns else others for name in ("client", "label")}
+        words = {name: np.array(names)[found[name]] if name in columns else found[name] for name in found}
+        typed = {name: pa.array(words[name].tolist(), way) if name in columns else words[name] for name in words}
+        put(tmp_path / "a.csv", **words, x=range(30))
+        put(tmp_path / "b.parquet", **typed, x=range(30))
+        put(tmp_path / "both" / "a.csv", **{name: of[:20] for name, of in words.items()}, x=range(20))
+        put(tmp_path / "both" / "b.parquet", **{name: of[20:] for name, of in typed.items()}, x=range(20, 30))
+        for place in ("a.csv", "b.parquet", "both"):
+            inputs, classes, users, *_ = read(tmp_path / place)
+            np.testing.assert_array_equal(inputs[:, 0], np.arange(30))
+            for read_as, true in ((users, found["client"]), (classes, found["label"])):
+                assert len({*zip(read_as, true, strict=True)}) == len({*read_as}) == len({*true})
 
 
 def test_a_column_is_of_one_kind_in_all_pieces_of_a_long_file(tmp_path):
-    """The codes 01 and 02 are numbers in its first piece, and words where E10 is among them."""
-    assert random_tables.wrong(random_tables.write_wide(tmp_path, random.Random(0))) is None
+    """pandas reads 128 rows so wide in one piece: the codes 01 and 02 are numbers there, and words beside E10."""
+    codes = np.where(np.arange(150) < 140, np.array(["01", "02"])[np.arange(150) % 2], "E10")
+    wide = pd.DataFrame({"client": [f"{row // 30:02d}" for row in range(150)], "label": codes})
+    wide = pd.concat([wide, pd.DataFrame(np.zeros((150, 4100), int)).add_prefix("x")], axis=1)
+    wide.to_csv(tmp_path / "wide.csv", index=False)
+    _, classes, users, *_ = read(tmp_path / "wide.csv")
+    assert len({*zip(classes, codes, strict=True)}) == len({*classes}) == 3
+    assert len({*users}) == 5
 
 
 @pytest.mark.parametrize(

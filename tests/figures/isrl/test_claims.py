@@ -74,7 +74,6 @@ FAILING = {
     "higher in one setting": (LOWER, shifted(LOCALIZED, 0.5, num_sampled=18)),
     "higher at equal exact epsilon": (LOWER_EXACT, only(shifted(LOCALIZED, 0.05, at=3.0), "exact")),
     "multi-pass is better": (PHASES, shifted(MULTI_PASS, -0.05)),
-    "multi-pass is as good": (PHASES, shifted(MULTI_PASS, -0.01)),
     "the earlier is better at one n": (
         RISK_EARLIER,
         rounds_runs(
@@ -139,23 +138,6 @@ def noisy(loud, size=0.05):
 UNCLEAR = {
     "localized varies": ([LOWER, LOWER_EXACT, PHASES], noisy(LOCALIZED)),
     "higher under one guess": ([LOWER], shifted(LOCALIZED, 0.05, at=0.75)),
-    "risks that vary": (
-        [RISK, RISK_EARLIER],
-        rounds_runs(
-            lambda name, n, *rest: (
-                risk(name, n, *rest)
-                * (9.0 ** (rest[-1] - 1) if name in ("Localized accelerated", "Localized multi-stage") else 1)
-            )
-        ),
-    ),
-    "risks that vary with the distance": (
-        [ONE_ORDER],
-        heterogeneous_runs(
-            lambda name, far, *rest: (
-                differing(name, far, *rest) * (9.0 ** (rest[-1] - 1) if far and name == "Localized accelerated" else 1)
-            )
-        ),
-    ),
 }
 
 
@@ -181,16 +163,3 @@ def test_settings_are_chosen_by_training_loss_in_each_trial():
     np.testing.assert_allclose(row["test_error"], np.mean([error(LOCALIZED, 25, 3.0, t, 5) for t in range(3)]))
     np.testing.assert_allclose(row["std"], 0.001)
     np.testing.assert_allclose(row["epsilon_exact"], 3.0)
-
-
-@pytest.mark.slow
-def test_a_claim_never_raises():
-    rng = np.random.default_rng(5)
-    for claim in CLAIMS:
-        whole = RUNS[claim.sweep]
-        metric = "excess_risk" if "excess_risk" in whole else "test_error"
-        for share in rng.uniform(0, 1, 3):
-            part = whole[rng.uniform(size=len(whole)) < share].copy()
-            part.loc[rng.uniform(size=len(part)) < 0.3, metric] = rng.choice([np.nan, np.inf])
-            judge(claim, part)
-        judge(claim, whole[whole["rounds"] < 0])

@@ -52,10 +52,6 @@ FAILING = {
         LEAST,
         changed(RUNS[LEAST.text], some(algorithm="SN+CNN", target_epsilon=2.93, num_epochs=5), **by_points(6.0)),
     ),
-    "(1, 20) diverges": (
-        ALWAYS,
-        changed(SPLITS, some(algorithm="CNN+RL", target_epsilon=1.2, num_epochs=1), test_accuracy=lambda r: np.nan),
-    ),
     "another split is better, the others not run": (
         ALWAYS,
         changed(RUNS[ALWAYS.text], some(algorithm="SN+Lin", target_epsilon=1.2, num_epochs=2), **by_points(3.0)).query(
@@ -148,18 +144,7 @@ def by_seed(points):
 
 DOUBTFUL = {
     "always the best by chance": (ALWAYS, None, some(algorithm="CNN+TS", target_epsilon=1.2, num_epochs=2), 6.0),
-    "another without privacy by chance": (
-        NOT_WITHOUT,
-        SPLITS,
-        lambda r: some(target_epsilon=INF)(r) & (r["num_epochs"] > 1),
-        30.0,
-    ),
     "the least lost by chance": (LEAST, None, some(algorithm="SN+CNN", target_epsilon=2.93, num_epochs=5), 20.0),
-    "what is lost": (FRAGILE, SPLITS, some(algorithm="CNN+TS", target_epsilon=2.93, num_epochs=20), 20.0),
-    "what is kept": (ROBUST, SPLITS, some(algorithm="SN+Lin", target_epsilon=1.2, num_epochs=20), 60.0),
-    "the best model by chance": (MODEL, SPLITS, some(algorithm="SN+CNN", target_epsilon=2.93, num_epochs=1), 3.0),
-    "collapse in one seed": (COLLAPSE, SPLITS, some(algorithm="CNN+RL", target_epsilon=INF, num_epochs=20), 60.0),
-    "growth by chance": (GROWS, CLIENTS, some(algorithm="SN+CNN", num_clients=100), 3.0),
     "closer by chance": (CLOSER, None, some(algorithm="CNN+TS", num_clients=100), 5.0),
 }
 
