@@ -11,7 +11,7 @@ import pandas as pd
 import typer
 from typer.core import TyperGroup
 
-from bench.analysis import style, tables
+from bench.analysis import tables
 from bench.analysis.saving import save_picture, save_printed
 from bench.cli.options import Json, Version
 from bench.cli.options import path as given_path
@@ -26,6 +26,7 @@ from figures.shared.runs import REPOSITORY, UNREAD, command, first_with, folders
 
 TUNINGS = ("paper", "validation", "both")
 DRAW = "draw"  # the default command
+NARROWEST, WIDEST = 3, 50  # inches, of a picture for print
 WORTH_PROCESSES = 6  # groups of figures for which the start of further processes pays
 FLAGS = ("--help", "--pdf", "--brief", "--json", "--check")  # options without a value
 
@@ -107,8 +108,10 @@ def check_width(width: float, names: list[str] | None) -> None:
     """Raise InputError where --width cannot be used: out of range, without the name of a figure, or for a table."""
     from figures import FIGURES
 
-    if not 1 <= width <= 50:
-        raise InputError(f"--width {width:g} is in inches: give one from 1 to 50, such as 3.25 for a column")
+    if not NARROWEST <= width <= WIDEST:
+        raise InputError(
+            f"--width {width:g} is in inches: give one from {NARROWEST} to {WIDEST}, such as 3.25 for a column"
+        )
     if not names:
         raise InputError(
             f"--width {width:g} needs the name of a figure, as in `python -m figures ppsgd_fig1a --width {width:g}`"
@@ -176,8 +179,6 @@ def write_figure(
     drawn_from = digest(scale_folder, figure, tune)
     try:
         drawing, table = picture(figure, runs, lambda rows: one_tuning(rows, figure, tune), width=width)
-    except style.TooNarrow as error:
-        raise error.of(name) from None
     except InputError as error:
         raise Incomplete(f"{error} (`{command(results, scale_folder.name, figure.sweeps)}`)") from None
     folder = out or scale_folder / "figures"

@@ -1,6 +1,11 @@
-"""One style for all figures. A picture only shows numbers; they come from a figure's `table`."""
+"""One style for all figures. A picture only shows numbers; they come from a figure's `table`.
 
-import math
+A picture for print has the width of a journal's column. Its arrangement follows from the width here, for all figures:
+columns of panels that do not fit are stacked, titles, labels and legends are broken into lines, and ticks whose labels
+would overlap lose them.
+"""
+
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,14 +16,16 @@ import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis, XAxis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.text import Text
+from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from bench.analysis import cut_off, metric_limits
-from bench.errors import InputError
 
 Look = dict[str, Any]  # the properties that distinguish a line or a patch, by name
 STYLE: dict[Any, Any] = {  # changes of matplotlib's defaults
@@ -44,9 +51,14 @@ PRINTED: dict[Any, Any] = {  # changes of STYLE for a journal's column, where al
     "lines.linewidth": 1.1,
     "lines.markersize": 3.2,
     "axes.linewidth": 0.6,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
 }
 TITLE = 11  # points
-LEAST = 0.4  # least share of a picture's own width; below it panels are too narrow for this text
+PALE = 0.62  # share of white in the colour of a published curve
+PANEL = 1.5, 1.0  # inches: least width and height of a panel in print, with its labels
+HIGHEST = 8.5  # inches, of the panels of a picture in print, where they fit
+RATIO = 0.7  # least height of a panel in print, without its labels, as a share of its width
 _printed_width: ContextVar[float | None] = ContextVar("printed width", default=None)
 
 
@@ -68,50 +80,87 @@ def applied(width: float | None = None) -> Iterator[None]:
             _printed_width.reset(before)
 
 
-class TooNarrow(InputError):
-    """The width for print leaves the panels of a picture no room.
+class Sheet(Figure):
+    """A figure with its panels and with what has to be known to read it.
 
     Attributes:
-        width: in inches, as asked for.
-        least: in inches.
+        panels: axes by row and column, as the figure's own code sees them.
+        across: how many columns stand beside each other; further ones are below.
+        notes: source, scale, repetitions, and notes on the numbers; the picture itself shows two lines of them.
     """
 
-    def __init__(self, width: float, least: float, name: str = "this picture"):
-        super().__init__(f"a width of {width:g} inches is too narrow for {name}: give {least:g} or more")
-        self.width, self.least = width, least
-
-    def of(self, name: str) -> "TooNarrow":
-        """Return the same error, with the name of the picture."""
-        return TooNarrow(self.width, self.least, name)
+    panels: np.ndarray
+    across: int
+    notes: str = ""
 
 
 @overload
-def subplots(*, figsize: tuple[float, float]) -> tuple[Figure, Axes]: ...
+def subplots(*, figsize: tuple[float, float]) -> tuple[Sheet, Axes]: ...
 
 
 @overload
-def subplots(rows: int, columns: int, *, figsize: tuple[float, float], **layout) -> tuple[Figure, np.ndarray]: ...
+def subplots(rows: int, columns: int, *, figsize: tuple[float, float], **layout) -> tuple[Sheet, np.ndarray]: ...
 
 
-def subplots(rows: int = 1, columns: int = 1, *, figsize: tuple[float, float], **layout) -> tuple[Figure, Any]:
+def subplots(
+    rows: int = 1, columns: int = 1, *, figsize: tuple[float, float], squeeze: bool = True, **layout
+) -> tuple[Sheet, Any]:
     """Return a figure without a window, and its axes, as from `Figure.subplots`.
 
-    Args:
-        figsize: width and height in inches.
-        layout: further arguments of `Figure.subplots`.
+    In print, columns of panels that do not fit the width follow below the others.
 
-    Raises:
-        TooNarrow: (an InputError) where the width for print is too small for the picture.
+    Args:
+        rows, columns: of panels.
+        figsize: width and height in inches; in print only their ratio counts.
+        squeeze: whether dimensions of one panel are removed from the axes, as by `Figure.subplots`.
+        layout: further arguments of `Figure.subplots`; of these, `width_ratios` cannot be combined with a stack.
     """
     width = _printed_width.get()
-    if width is not None:
-        least = math.ceil(round(100 * LEAST * figsize[0], 6)) / 100
-        if width < least:
-            raise TooNarrow(width, least)
-        figsize = (width, 1.15 * figsize[1] * width / figsize[0])  # text does not shrink, so panels need more height
-    figure = Figure(figsize=figsize)
+    across = columns if width is None else max(1, min(columns, int(width / PANEL[0])))
+    stacked = -(-columns // across)
+    if width is not None:  # text does not shrink, so panels need more height
+        height = 1.15 * figsize[1] / figsize[0] * width * columns / across
+        figsize = (width, max(min(stacked * height, HIGHEST), stacked * rows * PANEL[1]))
+    figure = Sheet(figsize=figsize)
     FigureCanvasAgg(figure)
-    return figure, figure.subplots(rows, columns, **layout)
+    if stacked == 1:
+        figure.panels = figure.subplots(rows, columns, squeeze=False, **layout)
+    else:
+        figure.panels = _stacked(figure, (rows, columns), across, **layout)
+    figure.across = across
+    axes = figure.panels
+    return figure, axes if not squeeze else axes.item() if axes.size == 1 else axes.squeeze()
+
+
+def _stacked(
+    figure: Figure, shape: tuple[int, int], across: int, *, sharex=False, sharey=False, height_ratios=None
+) -> np.ndarray:
+    """Add panels in blocks of some columns below each other, with axes that are shared as by `Figure.subplots`."""
+    rows, columns = shape
+    stacked = -(-columns // across)
+    grid = figure.add_gridspec(stacked * rows, across, height_ratios=height_ratios and [*height_ratios] * stacked)
+    axes = np.empty(shape, object)
+
+    def other(how: bool | str, row: int, column: int) -> Axes | None:
+        """The panel whose axis this one shares; none for the first."""
+        at = {True: (0, 0), "all": (0, 0), "row": (row, 0), "col": (0, column)}.get(how)
+        return None if at is None or at == (row, column) else axes[at]
+
+    for row, column in np.ndindex(*shape):
+        place = grid[column // across * rows + row, column % across]
+        shared = {"sharex": other(sharex, row, column), "sharey": other(sharey, row, column)}
+        ax = axes[row, column] = figure.add_subplot(place, **shared)
+        ax.tick_params(
+            labelbottom=row == rows - 1 or sharex in (False, "none", "row"),
+            labelleft=column % across == 0 or sharey in (False, "none", "col"),
+        )
+    return axes
+
+
+def pale(color: str) -> tuple[float, float, float]:
+    """Return a colour mixed with white, for what is published, behind ours."""
+    red, green, blue = (PALE + (1 - PALE) * part for part in to_rgb(color))
+    return red, green, blue
 
 
 def literal(text: str) -> str:
@@ -119,32 +168,34 @@ def literal(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def head(figure: Figure, title: str, *legends: Sequence[Line2D]) -> None:
+def head(figure: Sheet, title: str, *legends: Sequence[Any]) -> None:
     """Draw title and rows of legend above the panels, at a fixed distance for any height; no title in print.
 
-    A row that is wider than the figure is broken into several, and so is a title, after its colon. Intervals of shares
-    are limited to 0 and 1.
+    A row that is wider than the figure is broken into several, and so is a title, after its colon. In print, legends
+    within panels stand above them. Intervals of shares are limited to 0 and 1.
     """
     _hold_shares(figure)
     printed = _printed_width.get() is not None
     title = "" if printed else _folded_title(figure, title)
-    if printed and len(figure.axes) == 1:
-        legends = (*legends, *_taken_out(figure.axes[0]))
+    if printed:
+        legends = (*legends, *_taken_out(figure))
+        _fold_entries(figure, legends)
     rows = [row for handles in legends for row in _rows(figure, handles)]
-    if printed:
-        figure.set_figheight(figure.get_figheight() + 0.17 * len(rows))
-    further = 0.18 * title.count("\n")
+    drawn = [_legend(figure, row) for row in rows]
+    inches = [legend.get_window_extent().height / figure.dpi for legend in drawn] if printed else [0.2] * len(rows)
+    further = sum(inches) if printed else 0.18 * title.count("\n")
     figure.set_figheight(figure.get_figheight() + further)
-    above, inch = 0.0 if printed else 0.26 + further, 1 / figure.get_figheight()
-    room = above + (0.02 if printed else 0.07) + 0.2 * len(rows)
-    figure.tight_layout(w_pad=0.6 if printed else 1.5, rect=(0, 0, 1, 1 - room * inch))
+    above = 0.0 if printed else 0.26 + further
+    room = above + (0.02 if printed else 0.07) + sum(inches)
     if printed:
-        _fold_labels(figure)
-        figure.tight_layout(w_pad=0.6, rect=(0, 0, 1, 1 - room * inch))
-    else:
+        _fit(figure, room)
+    inch = 1 / figure.get_figheight()
+    if not printed:
+        figure.tight_layout(w_pad=1.5, rect=(0, 0, 1, 1 - room * inch))
         figure.suptitle(title, y=1 - 0.05 * inch, va="top", fontsize=TITLE)
-    for place, handles in enumerate(rows):
-        _legend(figure, handles, 1 - (above + 0.19 * place) * inch)
+    for place, legend in enumerate(drawn):
+        top = above + (sum(inches[:place]) if printed else 0.19 * place)
+        legend.set_bbox_to_anchor((0.5, 1 - top * inch), transform=figure.transFigure)
 
 
 def _folded_title(figure: Figure, title: str) -> str:
@@ -155,48 +206,136 @@ def _folded_title(figure: Figure, title: str) -> str:
     return title.replace(": ", ":\n", 1) if too_wide else title
 
 
-def _legend(figure: Figure, handles: Sequence[Line2D], top: float):
+def _legend(figure: Figure, handles: Sequence[Any]):
     """Draw a row of legend, more closely spaced in print."""
-    close: Look = {"columnspacing": 1.0, "handlelength": 1.6, "handletextpad": 0.4, "borderaxespad": 0.2}
+    close: Look = {
+        "columnspacing": 1.0,
+        "handlelength": 1.6,
+        "handletextpad": 0.4,
+        "borderaxespad": 0.2,
+        "borderpad": 0.15,
+    }
     look = {} if _printed_width.get() is None else close
-    return figure.legend(handles=handles, loc="upper center", ncol=len(handles), bbox_to_anchor=(0.5, top), **look)
+    return figure.legend(handles=handles, loc="upper center", ncol=len(handles), **look)
 
 
-def _rows(figure: Figure, handles: Sequence[Line2D]) -> list[Sequence[Line2D]]:
-    """Divide a row of legend into rows of about the same length that fit the figure's width."""
-    for number in range(1, len(handles) + 1):
-        size = -(-len(handles) // number)
-        rows = [handles[at : at + size] for at in range(0, len(handles), size)]
-        legends = [_legend(figure, row, 1.0) for row in rows]
-        widths = [legend.get_window_extent().width for legend in legends]
-        for legend in legends:
-            legend.remove()
-        if max(widths) <= figure.bbox.width:
-            return rows
-    return [[handle] for handle in handles]
+def _rows(figure: Figure, handles: Sequence[Any]) -> list[list[Any]]:
+    """Divide a row of legend into rows that fit the figure's width."""
+    rows: list[list[Any]] = []
+    for handle in handles:
+        if rows and _width(figure, [*rows[-1], handle]) <= figure.bbox.width:
+            rows[-1].append(handle)
+        else:
+            rows.append([handle])
+    return rows
 
 
-def _taken_out(ax: Axes) -> list[list[Any]]:
-    """Remove the legend within the axes and return it, to be drawn above a panel that is too narrow for it."""
-    legend = ax.get_legend()
-    if legend is None:
-        return []
-    for handle, text in zip(legend.legend_handles, legend.texts, strict=True):
-        if handle is not None:
-            handle.set_label(text.get_text())
+def _width(figure: Figure, handles: Sequence[Any]) -> float:
+    """Return the width in pixels that a row of legend has."""
+    legend = _legend(figure, handles)
+    width = legend.get_window_extent().width
     legend.remove()
-    return [[handle for handle in legend.legend_handles if handle is not None]]
+    return width
 
 
-def _fold_labels(figure: Figure) -> None:
-    """Break labels of vertical axes that are longer than their axis into several lines."""
+def _fold_entries(figure: Figure, legends: Sequence[Sequence[Any]]) -> None:
+    """Break entries of a legend that are wider than the figure into lines."""
+    for handle in (handle for row in legends for handle in row):
+        label = str(handle.get_label())
+        for letters in range(len(label), 10, -4):
+            handle.set_label(_wrapped(label, letters))
+            if _width(figure, [handle]) <= figure.bbox.width:
+                break
+
+
+def _taken_out(figure: Sheet) -> list[list[Any]]:
+    """Remove the legends within panels and return them, to be drawn above panels that are too narrow for them."""
+    found = []
     for ax in figure.axes:
-        label, height = ax.yaxis.label, ax.get_window_extent().height
-        longest = label.get_window_extent().height
-        if label.get_text() and longest > height:
-            lines = label.get_text().split("\n")
-            letters = max(8, int(max(map(len, lines)) * height / longest))
-            label.set_text("\n".join(part for line in lines for part in textwrap.wrap(line, letters)))
+        legend = ax.get_legend()
+        if legend is None:
+            continue
+        for handle, text in zip(legend.legend_handles, legend.texts, strict=True):
+            if handle is not None:
+                handle.set_label(text.get_text())
+        legend.remove()
+        found.append([handle for handle in legend.legend_handles if handle is not None])
+    return found
+
+
+def _fit(figure: Sheet, room: float) -> None:
+    """Make the text of a printed picture fit below `room` inches: labels of the axis at the left of every block, titles
+    and labels in lines, higher panels where these leave too little, and no labels of ticks that overlap."""
+    for first, *others in figure.panels.tolist():
+        for ax in others[figure.across - 1 :: figure.across]:
+            if ax.figure and not ax.get_ylabel():
+                ax.set_ylabel(first.get_ylabel(), color=first.yaxis.label.get_color())
+    down = max(place.rowspan.stop for ax in figure.axes if (place := ax.get_subplotspec()))
+    for heights in (False, True, True):  # what was folded changes the room for the rest
+        _lay_out(figure, room)
+        for ax in figure.axes:
+            box = ax.get_window_extent()
+            for text in (ax.title, ax.xaxis.label, *ax.texts):
+                _fold(text, box.width + 0.08 * figure.dpi)
+            if heights:
+                _fold(ax.yaxis.label, box.height)
+        if not heights:
+            _lay_out(figure, room)
+            box = max((ax.get_window_extent() for ax in figure.axes), key=lambda box: box.height)
+            figure.set_figheight(figure.get_figheight() + down * max(0.0, RATIO * box.width - box.height) / figure.dpi)
+    _lay_out(figure, room)
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            _thin(axis)
+    _lay_out(figure, room)
+
+
+def _lay_out(figure: Figure, room: float) -> None:
+    """Place the panels of a printed picture, so that all that belongs to them is below `room` inches."""
+    rect = (0, 0, 1, 1 - room / figure.get_figheight())
+    ConstrainedLayoutEngine(rect=rect, w_pad=0.03, h_pad=0.03, wspace=0, hspace=0).execute(figure)
+
+
+def _fold(text: Text, room: float) -> None:
+    """Break a title or label of an axis that is longer than its room, in pixels, into lines; formulas stay whole."""
+    words = text.get_text()
+    lines = [line.replace("\n", " ") for line in words.split("\n")]
+    for letters in range(max(map(len, lines)), 7, -1):
+        box = text.get_window_extent()
+        if (box.height if text.get_rotation() else box.width) <= room:
+            return
+        text.set_text("\n".join(_wrapped(line, letters) for line in lines))
+
+
+def _wrapped(words: str, letters: int) -> str:
+    """Return words in lines of at most this many letters, broken only between words and outside of formulas."""
+    whole = re.sub(r"\$[^$]*\$", lambda formula: formula.group().replace(" ", "\xa0"), words)
+    lines = textwrap.wrap(whole, letters, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines).replace("\xa0", " ")
+
+
+def _thin(axis: Axis) -> None:
+    """Remove labels of ticks that overlap others; the first and the last stay."""
+    low, high = sorted(axis.get_view_interval())
+    slack = 1e-6 * (high - low)
+    ticks = [tick for tick in axis.get_major_ticks() if low - slack <= tick.get_loc() <= high + slack]
+    name = "label1"
+    shown = [tick for tick in ticks if getattr(tick, name).get_visible() and getattr(tick, name).get_text()]
+    if len(shown) < 2:
+        return
+    across = isinstance(axis, XAxis)
+    boxes = [getattr(tick, name).get_window_extent() for tick in shown]
+    ends = [sorted((box.x0, box.x1) if across else (box.y0, box.y1)) for box in boxes]
+    pad = 2.0 if across else 0.0
+    kept: list[int] = []
+    for place in (0, len(ends) - 1, *range(1, len(ends) - 1)):
+        if all(ends[place][0] > ends[k][1] + pad or ends[place][1] < ends[k][0] - pad for k in kept):
+            kept.append(place)
+    if len(kept) < len(shown):
+        locations = [tick.get_loc() for tick in shown]
+        axis.set_major_locator(FixedLocator(locations))
+        words = [getattr(tick, name).get_text() if k in kept else "" for k, tick in enumerate(shown)]
+        axis.set_major_formatter(FixedFormatter(words))
 
 
 def _hold_shares(figure: Figure) -> None:
@@ -285,39 +424,38 @@ UNEQUAL = "(more of some numbers than of others)"
 
 
 def footer(
-    figure: Figure,
+    figure: Sheet,
     table: pd.DataFrame,
     *notes: str,
+    differs: str = "",
     bands: str = "bands",
     unequal: str = UNEQUAL,
-    running: bool = False,
 ) -> None:
-    """Draw source, scale, repetitions and how to read the figure under it; each note begins a line. A last line says
-    where panels cut something off.
+    """Write under the figure, in at most two lines, its repetitions and what differs from the paper. Source, scale,
+    further notes and where panels cut something off are kept in `figure.notes`.
 
     A table of geometric means declares them in a column "mean". The scale of a comparison is empty, since it has none.
 
     Args:
+        differs: what differs from what the picture shows after, or else has to be known to read it.
         bands: the marks that show the intervals.
         unequal: why some numbers are based on fewer repetitions than others, in brackets. Counts alone do not tell
             whether runs are missing, so a figure that knows of missing runs says so in a note.
-        running: whether the notes follow each other in one paragraph, which takes less room.
     """
-    if _printed_width.get() is not None:
-        return  # the caption contains it
     facts, counts = table.iloc[0], table["repetitions"].dropna().astype(int)
     few, many = counts.min(), counts.max()
     repetitions = f"{few} to {many} repetitions {unequal}" if few < many else f"{many} repetitions"
     mean = "geometric mean" if "mean" in table and set(table["mean"].dropna()) == {"geometric"} else "mean"
-    shown = f"; shown is the {mean}, {bands} are its 95 % intervals" if mean != "mean" else ""
-    shown = shown or f"; {bands} are 95 % intervals of the mean over them"
-    intervals = f"{repetitions}{shown}" if many > 1 else "1 repetition, no intervals"
-    at = f"Scale: {facts['scale']}, {intervals}" if facts["scale"] else intervals
+    shown = f"; shown is the {mean}, {bands} are its 95 % intervals." if mean != "mean" else ""
+    shown = shown or f"; {bands} are 95 % intervals of the mean over them."
+    intervals = f"{repetitions}{shown}" if many > 1 else "1 repetition, no intervals."
     named = all(name in str(facts["source"]) for name in str(facts["task"]).split(", "))
     task = "" if named else f" (task {facts['task']})"
-    data = literal(f"Data: {facts['source']}{task}. {at}.")
+    scale = f" Scale: {facts['scale']}." if facts["scale"] else ""
     cut = CUT if any(cut_off.goes_beyond(ax) for ax in figure.axes) else ""
-    width = int(figure.get_figwidth() * 18)
-    parts = [note for note in (data, *notes, cut) if note]
-    lines = [line for note in ([" ".join(parts)] if running else parts) for line in textwrap.wrap(note, width)]
+    below = " ".join(part for part in (intervals, differs) if part)
+    figure.notes = " ".join(part for part in (f"Data: {facts['source']}{task}.{scale}", below, *notes, cut) if part)
+    if _printed_width.get() is not None:
+        return  # the caption contains it
+    lines = textwrap.wrap(below, int(figure.get_figwidth() * 18))
     figure.text(0.01, -0.01, "\n".join(lines), fontsize=7.5, color="#444444", va="top", linespacing=1.35)

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from matplotlib.artist import Artist
-from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 from bench.analysis import metric_limits, style
@@ -131,7 +130,9 @@ def latex(cells: pd.DataFrame) -> str:
     return "\n".join([*top, *lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
-def draw(cells: pd.DataFrame, title: str, *, looks: np.ndarray | None = None, legend: Sequence[Artist] = ()) -> Figure:
+def draw(
+    cells: pd.DataFrame, title: str, *, looks: np.ndarray | None = None, legend: Sequence[Artist] = ()
+) -> style.Sheet:
     """Draw the table as a picture whose width fits its words.
 
     Args:

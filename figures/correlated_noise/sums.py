@@ -96,12 +96,12 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        "160 users in 16 groups of ten take turns. All their gradients are 0, so the model is the sum of the noise. "
-        "In the legend: the root mean square of this sum over the rounds, relative to independent noise, and in "
-        "brackets what follows from the matrices.",
+        "160 users in 16 groups of ten take turns. All their gradients are 0, so the model is the sum of the noise.",
         f"Privacy: all lines have epsilon {table['epsilon_worst_case'].iloc[0]:.3g} at delta = "
         f"{table['delta'].iloc[0]:.2g}, proven without amplification, of all data of one user (replaced), against "
         "everybody who sees the models.",
+        differs="Not in the paper. In the legend: root mean square over the rounds, relative to independent noise, and "
+        "in brackets what follows from the matrices.",
     )
     return figure
 

@@ -41,12 +41,7 @@ def of_run(row: dict) -> int:
 def draw(table: pd.DataFrame):
     """Rows are epsilons, columns are n."""
     title = "Gradients to a risk: a quadratic in 25 heterogeneous silos (Gao et al. 2024, Theorem 2.1, measured)"
-    figure, axes = rounds.panels(table, "gradients", title)
-    for ax in axes.flat:
-        ax.set_xscale("log")
-    for ax in axes[-1]:
-        ax.set_xlabel("gradients of single records, all silos")
-    return figure
+    return rounds.panels(table, "gradients", "gradients of single records", title)
 
 
 FIGURE = Figure(about=__doc__, sweeps=("isrl_rounds",), table=table, draw=draw)

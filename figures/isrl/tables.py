@@ -55,10 +55,15 @@ def draw(table: pd.DataFrame, title: str):
     """The cells as a picture."""
     both = " and ".join(f"{epsilon:g}" for epsilon in EPSILONS)
     sizes = f"$N$ = {EXPERIMENT['silos']:g}, $n$ = {EXPERIMENT['records']:g}, $d$ = {EXPERIMENT['features']:g}"
-    note = rf"orders only, $\ell^2 = d \log 1/\delta$; numbers at {sizes}, $\varepsilon$ = {both} (one: at both)"
-    cells = printed(table).rename(columns=lambda name: name.split(" at ")[0])  # the title says at which sizes
-    figure = tables.draw(cells, f"{title}: {note}")
-    figure.text(0.01, -0.01, f"Formulas: {REBUILT}. ? = could not be rebuilt.", fontsize=7.5, color="#444444", va="top")
+    at = f"at $\\varepsilon$ = {both}"
+    names = {"value": f"risk {at}", "number": f"rounds {at}"}  # the line below the table says at which sizes
+    cells = printed(table).rename(columns=lambda name: names.get(name.split(" at ")[0], name))
+    figure = tables.draw(cells, title)
+    figure.notes = (
+        f"Orders only, $\\ell^2 = d \\log 1/\\delta$; numbers at {sizes}, one where both are equal. "
+        f"Formulas: {REBUILT}; ?: could not be rebuilt."
+    )
+    figure.text(0.01, -0.01, figure.notes, fontsize=7.5, color="#444444", va="top")
     return figure
 
 

@@ -61,7 +61,7 @@ def draw(table: pd.DataFrame):
         ax.set_xscale("log")
         ax.set_xlabel(r"$\lambda$")
         ax.set_title(rf"$\varepsilon$ = {epsilon:g}")
-    axes[0, 0].set_ylabel("squared error on test pupils,\nscores in [0, 1]")
+    axes[0, 0].set_ylabel("squared error on test pupils")
     grey: style.Look = {"color": "#444444"}
     methods = [Line2D([], [], label=name, **grey | LOOKS[name]) for name in style.present(table, "algorithm", LOOKS)]
     if real:
@@ -75,14 +75,12 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        f"The step size is {STEP:g}. All curves share the splits: even where bands overlap, curves can differ in every "
-        "split.",
+        "All curves share the splits: even where bands overlap, curves can differ in every split.",
         f"Epsilon at delta = {table['delta'].iloc[0]:g}, by Renyi DP as the authors count: one pupil of one school "
         "added or removed, against the server and the other schools. Without amplification the shuffled batches cost "
         f"epsilon {_worst(table)}.",
-        "Published at epsilon 6: MR-MTL at lambda = 1 (x) and, at the right edge, FedAvg (+) and local learning (star)."
-        if real
-        else "",
+        differs=f"The step size is {STEP:g}."
+        + (" Published: MR-MTL (x) and, at the right edge, FedAvg (+) and local learning (star)." if real else ""),
     )
     return figure
 

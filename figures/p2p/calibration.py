@@ -20,7 +20,7 @@ from figures.p2p.common import CLIPPED, EXACT, GAUSSIAN, LOCAL, NON_PRIVATE, ONC
 from figures.shared.figure import Figure
 
 CALIBRATIONS = {
-    PUBLISHED: "as published, Laplace noise for gradients of norm 1",
+    PUBLISHED: "as published: Laplace, for gradients of norm 1",
     CLIPPED: "clipped in L1, Laplace",
     GAUSSIAN: "clipped in L2, Gaussian",
 }
@@ -70,7 +70,7 @@ def draw(table: pd.DataFrame):
     budget = "Budgets include the warm start." + (" One release spends the whole budget." if with_once else "")
     style.head(
         figure,
-        "Noise as published and calibrated correctly (Bellet et al. 2018, setting of Fig. 2c; not in the paper)",
+        "Noise as published, and for gradients of bounded norm (after Bellet et al. 2018, Fig. 2c)",
         drawing.handles({name: STYLES[name] for name in style.present(table, "calibration", STYLES)}, CALIBRATIONS),
         drawing.variant_handles({ONCE: VARIANTS[ONCE] | {"marker": "s"}} if with_once else {})
         + drawing.handles({other: drawing.LOOKS[other] for other in beside}, {LOCAL: f"local: {EXACT}"})
@@ -85,6 +85,7 @@ def draw(table: pd.DataFrame):
         f"Updates per agent, clipping norm (chosen: {norms}) and mu are tuned for each point on other problem "
         "instances. The published noise keeps the mu of the run without privacy, as in the paper.",
         "The true epsilon is computed by privacy loss distributions, for the bound that the gradients really have.",
+        differs="The paper has the published noise only.",
     )
     return figure
 

@@ -165,15 +165,15 @@ def true_note(table: pd.DataFrame) -> str:
     if ratio.empty:
         return ""
     return (
-        "The published noise assumes gradients of norm 1, but these inputs allow more: its true epsilon is up to "
-        f"{float(f'{ratio.max():.2g}'):,g} times the nominal one (p2p_calibration)."
+        f"The true epsilon is up to {float(f'{ratio.max():.2g}'):,g} times the nominal one, since the published noise "
+        "assumes gradients of norm 1."
     )
 
 
 def published_note(table: pd.DataFrame) -> str:
     """Return the source of the published curves; empty where there are none."""
     any_published = (table["origin"] == OF_PAPER).any()
-    return "Broad pale curves are published, extracted from the paper's vector graphics." if any_published else ""
+    return "Pale: published, from the paper's vector graphics." if any_published else ""
 
 
 # ---- What was tuned, on other problem instances ----

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.lines import Line2D
 
 from bench.analysis import style
@@ -22,7 +21,6 @@ LOOKS: dict[str, style.Look] = {
 }
 SCALE = ["#e6a532", "#e07b39", "#c8443c", "#a02c6b", "#7a3b9a", "#3c78b4"]  # of ordered series, from light to dark
 GREY: style.Look = {"color": "#b4b4b4", "linestyle": "-", "linewidth": 3.2, "alpha": 0.75, "zorder": 1.5, "marker": ""}
-PALE = 0.62  # share of white in the colour of a published curve
 NEUTRAL: style.Look = {"color": "#444444"}  # of a legend entry that is about several series
 SECOND: style.Look = {"linestyle": (0, (4, 2))}
 FURTHER = [(0, (1, 1.2)), (0, (6, 2, 1, 2)), (0, (6, 2, 1, 2, 1, 2)), (0, (9, 3))]  # line styles after the second
@@ -73,12 +71,6 @@ def hold(ax: Axes, table: pd.DataFrame) -> None:
     ax.autoscale_view()
 
 
-def pale(color: str) -> tuple[float, float, float]:
-    """Return a colour mixed with white."""
-    red, green, blue = (PALE + (1 - PALE) * part for part in to_rgb(color))
-    return red, green, blue
-
-
 def behind(ax: Axes, table: pd.DataFrame, look: Mapping[str, style.Look], **values) -> None:
     """Draw the published curves with these values, broad and in paler colours than ours of the same series."""
     rows = table[table["origin"] == PUBLISHED]
@@ -90,7 +82,7 @@ def behind(ax: Axes, table: pd.DataFrame, look: Mapping[str, style.Look], **valu
 
 def broad(look: Mapping[str, style.Look], series: str) -> style.Look:
     """Return the look of the published curve of a series: broad, and in a paler colour than ours if ours has one."""
-    return GREY | ({"color": pale(look[series]["color"]), "alpha": 1.0} if series in look else {})
+    return GREY | ({"color": style.pale(look[series]["color"]), "alpha": 1.0} if series in look else {})
 
 
 def draw(
@@ -122,7 +114,7 @@ def handles(look: Mapping[str, style.Look], names: Mapping[str, str] | None = No
 
 def symbol(name: str) -> str:
     """Return a series as the legend writes it."""
-    return name.replace("epsilon ", r"$\varepsilon$ = ").replace("T/n", "$T/n$")
+    return name.replace("epsilon ", r"$\varepsilon$ = ").replace("T/n", "$T/n$").replace("mu ", r"$\mu$ ")
 
 
 def variant_handles(variants: Mapping[str, style.Look]) -> list[Line2D]:

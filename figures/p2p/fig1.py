@@ -139,8 +139,7 @@ def draw(table: pd.DataFrame):
         + (f"; the best here: {_penalties(table, AT_BEST)}." if AT_BEST in look else "."),
         "An iteration of ADMM has 10 gradient steps of two agents and 8 vectors; an update of CD sends one to each "
         "neighbour. No privacy.",
-        common.published_note(table),
-        running=True,
+        differs=f"The penalty of ADMM and the start are ours. {common.published_note(table)}",
     )
     return figure
 

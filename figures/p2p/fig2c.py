@@ -58,8 +58,7 @@ def draw(table: pd.DataFrame):
         table,
         common.privacy_note(table),
         "Budgets include the warm start. mu and the updates per agent are tuned on other problem instances (CSV).",
-        common.true_note(table),
-        running=True,
+        differs=common.true_note(table),
     )
     return figure
 

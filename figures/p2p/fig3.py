@@ -55,7 +55,7 @@ def draw(table: pd.DataFrame):
     ends = [f"to {after - 1:g}" for after in edges[1:]] + ["or more"]
     ax.set_xticks(edges, [f"{edge:g}\n{end}" for edge, end in zip(edges, ends, strict=True)])
     ax.set_xlabel(drawing.NAMES["num_examples"])
-    ax.set_ylabel("test accuracy, mean over the agents of the group")
+    ax.set_ylabel("test accuracy, mean of the group")
     style.percent(ax.yaxis)
     style.head(
         figure,
@@ -69,8 +69,7 @@ def draw(table: pd.DataFrame):
         table,
         common.privacy_note(table),
         f"Settings are those of Figure 2c at mu = {ours['mu'].dropna().iloc[0]:g}.",
-        common.true_note(table),
-        running=True,
+        differs=common.true_note(table),
     )
     return figure
 

@@ -55,7 +55,7 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         common.coordinate_note(ours[ours["series"] != LOCAL]),
-        running=True,
+        differs="Epsilon protects one coordinate of one input, and no label; the paper names no solver.",
     )
     return figure
 

@@ -63,8 +63,9 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         common.coordinate_note(table),
-        f"Tuned on other problem instances: mu = {_mus(table)}. The paper has no numbers for this.",
+        f"Tuned on other problem instances: mu = {_mus(table)}.",
         edges.note(table[table["variant"] == TUNED], "values of mu"),
+        differs="Epsilon protects one coordinate of one input, and no label. The paper has no numbers for this.",
     )
     return figure
 

@@ -64,7 +64,7 @@ def drawn(table: pd.DataFrame) -> pd.DataFrame:
 def draw(table: pd.DataFrame, title: str):
     """Rows are budgets, columns objective and accuracy against iterations: published calibration, equal split."""
     shown = drawn(table)
-    epsilons = sorted(common.here(shown)["target_epsilon"].unique())
+    epsilons = sorted(common.here(shown)["target_epsilon"].unique(), reverse=True)
     rows = len(epsilons)
     figure, axes = style.subplots(
         rows, 2, figsize=(11.5, 3.6 * rows + 1.0), sharex=True, sharey="col" if rows > 1 else False, squeeze=False
@@ -77,7 +77,7 @@ def draw(table: pd.DataFrame, title: str):
             drawing.draw(ax, of_budget, look, {variant(epsilon): {}}, y_name=y)
             ax.set_ylabel(drawing.NAMES[y])
             if rows > 1:
-                ax.set_title(drawing.symbol(variant(epsilon)), fontsize=10)
+                ax.set_title(drawing.symbol(variant(epsilon)))
         style.percent(row[1].yaxis)
     for ax in axes[-1]:
         ax.set_xlabel(drawing.NAMES["iterations"])
@@ -88,11 +88,9 @@ def draw(table: pd.DataFrame, title: str):
         figure,
         shown,
         common.privacy_note(table),
-        "Each agent updates T/n times. The paper gives no budget for this figure. Here the updates have epsilon "
-        f"{updates}, in total {spent} as the paper counts.",
-        common.true_note(shown),
+        f"Each agent updates T/n times. The updates have epsilon {updates}, in total {spent} as the paper counts.",
         common.published_note(table),
-        running=True,
+        differs=f"The paper gives no budget. {common.true_note(shown)}",
     )
     return figure
 
@@ -124,7 +122,7 @@ FIGURE_2B = figure_of(
 Bellet et al. 2018, Figure 2b: as Figure 2a, from a private warm start that costs epsilon 0.05 more.
 
 The paper gives neither the budget of this panel nor how its warm start was made private. Its curves end where ours do
-with twice the budget (lower row), not where ours do with the 0.5 of Figure 2a (upper row). Expected: every curve ends
+with twice the budget (upper row), not where ours do with the 0.5 of Figure 2a (lower row). Expected: every curve ends
 above its cold start in accuracy and below it in the objective.
 """,
     "p2p_fig2b",

@@ -13,7 +13,10 @@ from figures.pfl import common
 from figures.shared.figure import Figure
 
 SWEEP = "pfl_averaging"
-LINES = {"train_accuracy": "clients, each on its own batches", "test_accuracy": "their average, on the test set"}
+LINES = {
+    "train_accuracy": "training accuracy of the clients, on their own batches",
+    "test_accuracy": "test accuracy of their average",
+}
 COLORS = {1: "#3c78b4", 20: "#c8443c"}
 
 
@@ -62,9 +65,9 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         common.privacy_note(table),
-        "Ten clients, settings as published. Between two averagings, the average of the clients' current models is "
-        f"only evaluated.{part}",
-        unequal="(some models have more than others; lines without a band have one)",
+        "Between two averagings, the average of the clients' current models is only evaluated.",
+        differs=f"Not in the paper; ten clients and settings as published.{part}",
+        unequal="(lines without a band have one)",
     )
     return figure
 

@@ -1,7 +1,7 @@
 """Table 5 of Bhaskar et al. 2025 as curves: accuracy against the number of clients k, at E = 1.
 
-One client, which has all data, is shown twice, as in the table: with the settings of the other cells, and (open
-markers, dashed) with those of the authors' program for a single node, since the paper does not give its settings.
+One client, which has all data, stands apart and is shown twice, as in the table: with the settings of the other cells,
+and (open markers) with those of the authors' program for a single node, since the paper does not give its settings.
 Expected: accuracy grows with k from 10 on, and one client is above.
 """
 
@@ -13,25 +13,24 @@ from bench.analysis import style
 from figures.pfl import common, curves, tables
 from figures.shared.figure import Figure
 
-SINGLE: style.Look = {"linestyle": (0, (4, 2)), "linewidth": 1.2, "markerfacecolor": "white"}
+SINGLE: style.Look = {"linestyle": "", "markerfacecolor": "white"}
 
 
-def single_node(ax: Axes, single: pd.DataFrame, others: pd.DataFrame) -> None:
-    """One client with the settings of the single-node program, with its interval, and a line to ten clients."""
-    ten = others[others["num_clients"] == 10]
-    for name in style.present(single, "algorithm", curves.LOOKS):
-        look, alone = curves.LOOKS[name], single[single["algorithm"] == name]
-        line = pd.concat([alone, ten[ten["algorithm"] == name]])
-        ax.plot(line["num_clients"], line["test_accuracy"], markevery=[0], **(look | SINGLE))
-        ax.vlines(alone["num_clients"], alone["low"], alone["high"], color=look["color"], alpha=0.5, zorder=1.8)
+def one_client(ax: Axes, alone: pd.DataFrame, **change) -> None:
+    """One client, with its interval: it has all data and other settings, so no line leads to the others."""
+    for name in style.present(alone, "algorithm", curves.LOOKS):
+        look, rows = curves.LOOKS[name], alone[alone["algorithm"] == name]
+        unjoined: style.Look = look | {"linestyle": ""} | change
+        ax.plot(rows["num_clients"], rows["test_accuracy"], **unjoined)
+        ax.vlines(rows["num_clients"], rows["low"], rows["high"], color=look["color"], alpha=0.5, zorder=1.8)
 
 
 def single_note(single: pd.DataFrame) -> str:
     """Return with which settings one client was trained that has open markers."""
     row = single.iloc[0]
     return (
-        f"Open markers: one client with clipping norm {row['clip_norm']:g}, step size {row['step_size']:g}, momentum "
-        f"{row['momentum']:g}."
+        f"The settings of one client are ours; open markers: clipping norm {row['clip_norm']:g}, step size "
+        f"{row['step_size']:g}, momentum {row['momentum']:g}, as in the authors' program for a single node."
     )
 
 
@@ -43,8 +42,11 @@ def draw(table: pd.DataFrame):
     figure, axes = style.subplots(1, len(names), figsize=(11.5, 4.2))
     for ax, name in zip(axes, names, strict=True):
         rows = others[others["dataset"] == name]
-        curves.panel(ax, rows, "num_clients")
-        single_node(ax, single[single["dataset"] == name], rows)
+        alone = rows[rows["num_clients"] == 1]
+        curves.panel(ax, rows[rows["num_clients"] > 1], "num_clients")
+        curves.behind(ax, alone, "num_clients", linestyle="")
+        one_client(ax, alone)
+        one_client(ax, single[single["dataset"] == name], **SINGLE)
         curves.ticks(ax, sorted(rows["num_clients"].unique()), "clients $k$")
         ax.set_title(f"{name}, {common.epsilon_symbol(rows['target_epsilon'].iloc[0])}")
         style.percent(ax.yaxis)
@@ -55,8 +57,8 @@ def draw(table: pd.DataFrame):
         others,
         "Accuracy by number of clients, $E$ = 1 (Bhaskar et al. 2025, Table 5)",
         "One client has all data; k clients have max(N / k, N / 10) of the N examples each.",
-        single_note(single) if len(single) else "",
         curves.gaps(others),
+        differs=single_note(single) if len(single) else "",
         further=[open_markers] if len(single) else [],
     )
 

@@ -1,10 +1,9 @@
-"""Code shared by the curves of Bhaskar et al. 2025: a look for each model, and published accuracies in grey."""
+"""Code shared by the curves of Bhaskar et al. 2025: a look for each model, and published accuracies broad and pale."""
 
 from collections.abc import Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from bench.analysis import style
@@ -18,11 +17,11 @@ LOOKS: dict[str, style.Look] = {
     "SN+CNN": {"color": "#3c78b4", "marker": "^"},
 }
 CROSS: style.Look = {"linestyle": "", "marker": "x", "markersize": 8, "markeredgewidth": 2.0}
-GREY: style.Look = {"color": "#b4b4b4", "linewidth": 1.0, "zorder": 1.5}
+BEHIND: style.Look = {"linewidth": 2.6, "zorder": 1.5}
 
 
 def panel(ax: Axes, table: pd.DataFrame, x: str) -> None:
-    """Accuracy of each model against x with its interval, and what is published, with the same markers in grey.
+    """Accuracy of each model against x with its interval, and what is published behind it, broad and paler.
 
     A line is broken where something published was not run.
     """
@@ -34,7 +33,8 @@ def behind(ax: Axes, table: pd.DataFrame, x: str, **change) -> None:
     """The published accuracies."""
     for name, look in LOOKS.items():
         line = table[table["algorithm"] == name].sort_values(x)
-        ax.plot(line[x], line["published"], **(look | GREY | change))
+        theirs: style.Look = look | BEHIND | {"color": style.pale(look["color"])} | change
+        ax.plot(line[x], line["published"], **theirs)
 
 
 def ours(ax: Axes, table: pd.DataFrame, x: str) -> None:
@@ -76,15 +76,18 @@ def gaps(table: pd.DataFrame) -> str:
     return f"Lines are interrupted at {len(empty)} of {len(table)} cells ({said})." if said else ""
 
 
-def finish(figure: Figure, table: pd.DataFrame, title: str, *notes: str, further: Sequence[Line2D] = ()) -> Figure:
+def finish(
+    figure: style.Sheet, table: pd.DataFrame, title: str, *notes: str, differs: str = "", further: Sequence[Line2D] = ()
+) -> style.Sheet:
     """Keep axes within 0 and 100 %, and add the legend, with further entries, and the footer."""
     for ax in figure.axes:
         low, high = ax.get_ylim()
         ax.set_ylim(max(low, 0), min(high, 1.005))
     handles = [Line2D([], [], label=name, **LOOKS[name]) for name in style.present(table, "algorithm", LOOKS)]
-    handles.append(Line2D([], [], label="published (same markers)", marker=".", **GREY))
+    published: style.Look = BEHIND | {"color": style.pale("#444444"), "marker": "o"}
+    handles.append(Line2D([], [], label="published (paler)", **published))
     if len(diverged(table)):
         handles.append(Line2D([], [], label="mean with diverged runs as 0 %", color="#444444", **CROSS))
     style.head(figure, title, [*handles, *further])
-    style.footer(figure, table, common.privacy_note(table), common.training_note(table), *notes, running=True)
+    style.footer(figure, table, common.privacy_note(table), common.training_note(table), *notes, differs=differs)
     return figure

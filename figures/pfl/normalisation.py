@@ -1,7 +1,7 @@
 """Networks on the pixels of MNIST brought to [-1, 1], against Table 2 of Bhaskar et al. 2025.
 
 The authors' program normalises MNIST by its own mean and deviation, and so does `pfl_splits_curves`; pixels in [-1, 1],
-as the program has them for Fashion-MNIST, explain the published accuracies if these curves match the grey ones.
+as the program has them for Fashion-MNIST, explain the published accuracies if these curves match the pale ones.
 """
 
 import pandas as pd
@@ -31,8 +31,8 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         "Accuracy with pixels in [-1, 1] (Bhaskar et al. 2025, Table 2)",
-        "In all other figures the pixels have mean 0 and deviation 1 over the data set, as in the authors' program.",
         curves.gaps(table),
+        differs="Elsewhere pixels have mean 0 and deviation 1 over the data set, as in the authors' program.",
     )
 
 

@@ -16,11 +16,11 @@ from figures.shared.figure import Figure
 
 SWEEP = "pfl_clients"
 LOOKS: dict[str, style.Look] = {
-    "epsilon": {"color": "#8c8c8c", "marker": "o", "label": "as published: as if clients were disjoint"},
+    "epsilon": {"color": "#8c8c8c", "marker": "o", "label": "as published, as if clients were disjoint"},
     "epsilon_average": {
         "color": "#3c78b4",
         "marker": "s",
-        "label": "an example that an average number of clients have",
+        "label": "an example of an average number of clients",
     },
     "epsilon_worst": {"color": "#c8443c", "marker": "^", "label": "the example that the most clients have"},
 }
@@ -73,8 +73,9 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         common.privacy_note(table, overlap=False),
-        "Repetitions are draws of the clients' data. The releases of all clients that have an example are composed; "
-        "examples that no client drew have no loss and are left out of the average.",
+        "The releases of all clients that have an example are composed; examples that no client drew have no loss and "
+        "are left out of the average.",
+        differs="Repetitions are draws of the clients' data. The paper has the grey line.",
     )
     return figure
 

@@ -35,7 +35,7 @@ def draw(table: pd.DataFrame):
     for ax in axes[-1]:
         curves.ticks(ax, sorted(table["num_epochs"].unique()), "local epochs of a round $E$")
     title = "Accuracy by split of 20 epochs (Bhaskar et al. 2025, Tables 2 to 4)"
-    return curves.finish(figure, table, title, curves.gaps(table))
+    return curves.finish(figure, table, title, differs=curves.gaps(table))
 
 
 def own(_: pd.DataFrame) -> Figure:

@@ -29,11 +29,10 @@ STAND_INS = {
     "writers of federated EMNIST.",
 }
 REPLACED = {
-    "mnist_by_writer": "836 writers of MNIST stand in for 1,000 of federated EMNIST.",
-    "debian_tags": "312 Debian maintainers with 43 documents each stand in for 500 users of Stack Overflow with 300 to "
-    "500.",
-    "made_up_tags": "Generated documents in the paper's numbers stand in for Stack Overflow.",
-    "mnist_by_style": "1,000 pseudo-writers of MNIST stand in for 1,000 of federated EMNIST.",
+    "mnist_by_writer": "836 writers of MNIST replace 1,000 of EMNIST.",
+    "debian_tags": "312 Debian maintainers, 43 documents each, replace 500 users of Stack Overflow.",
+    "made_up_tags": "Generated documents replace Stack Overflow.",
+    "mnist_by_style": "1,000 pseudo-writers of MNIST replace 1,000 of EMNIST.",
 }
 
 # The settings that the figures of these sweeps distinguish: column of the runs -> column of the numbers.

@@ -14,11 +14,8 @@ TUNING_TITLES = {"test": "step size by test accuracy, as in the paper", "validat
 EPSILON_NOTE = (
     "Epsilon at delta = 1e-4 as accounted in the paper (RDP, Poisson sampling of users, add-or-remove one user), of "
     "all data of one user, against all others together. The published schedule is no such sample, and what is proven "
-    "for it is a larger epsilon (docs/privacy.md)."
+    "for it is a larger epsilon."
 )
-
-# The same in a picture with several such notes, of which docs/privacy.md has the rest.
-EPSILON_SHORT = "Epsilon (a user's data, delta = 1e-4) is as in the paper; what is proven is larger (docs/privacy.md)."
 
 
 def with_held_out(runs: pd.DataFrame) -> pd.DataFrame:

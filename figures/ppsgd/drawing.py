@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
@@ -79,16 +78,16 @@ def tuning_handles(tunings: Sequence[str], titles: dict[str, str]) -> list[Line2
     return [Line2D([], [], **(NEUTRAL | look), label=titles[t]) for t, look in zip(tunings, looks, strict=False)]
 
 
-def with_epsilon(rows: int, columns: int, height: float) -> tuple[Figure, np.ndarray]:
+def with_epsilon(rows: int, columns: int, height: float) -> tuple[style.Sheet, np.ndarray]:
     """Rows of panels and, under them, a low row for epsilon; [rows + 1, columns] axes that share rounds."""
     figure, axes = style.subplots(
         rows + 1,
         columns,
-        figsize=(max(11.5, 2.9 * columns), height * rows + 1.9),
+        figsize=(max(11.5, 2.9 * columns), height * rows + 1.6),
         sharex=True,
         sharey="row",
         squeeze=False,
-        height_ratios=[*[height] * rows, 1.1],
+        height_ratios=[*[height] * rows, 0.8],
     )
     axes[0, 0].xaxis.set_major_locator(MaxNLocator(5))
     return figure, axes

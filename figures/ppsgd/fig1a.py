@@ -51,9 +51,7 @@ def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
                 for floor in panel["global_floor"].unique()[:1]:
                     ax.axhline(floor, **FLOOR)
         whose = f"\n({WHOSE[delta]})" if delta in WHOSE else ""
-        row[0].set_ylabel(
-            f"excess risk per user and coordinate\nusers' spread $\\delta_{{\\mathrm{{std}}}}$ = {delta:g}{whose}"
-        )
+        row[0].set_ylabel(f"excess risk / $d$, $\\delta_{{\\mathrm{{std}}}}$ = {delta:g}{whose}")
     for column, sigma in enumerate(panels):
         panel = table[table["noise_multiplier"] == sigma]
         drawing.noise_title(axes[0, column], panel, sigma)
@@ -74,6 +72,8 @@ def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
         "Epsilon so far at delta = 1e-4, for all data of a user against all others together, who see w (joint DP), by "
         "RDP for one user added or removed, as in the paper. All users take part in every round. The numbers of the "
         "paper's curves are not published.",
+        differs="The noise levels are ours, the paper names none. The paper's risk is not divided by d = 100; the "
+        "upper row has its printed spread, the lower that of its program.",
     )
     return figure
 

@@ -1,10 +1,10 @@
-"""Bietti et al. 2022, Figure 1d: test accuracy on digits by client against rounds, convolutional network.
+"""Bietti et al. 2022, Figure 1d: test accuracy on digits by writer against rounds, convolutional network.
 
 Of the paper's seven step sizes three have been run, 0.1, 0.5 and 2, and beside them 0.005, 0.02 and 10, which it does
 not have: on the three alone most curves with noise would take the smallest, and the smallest alpha would seem far
-ahead (column "steps" of the CSV). The panels' noise levels are not in the paper, nor whether its legend is the
-program's a or the true ratio a / Q: both stand in the legend here. Expected: local learning, whose representation stays
-random, far below all; large alpha best where privacy is weak, small alpha where it is strong.
+ahead (column "steps" of the CSV). The panels' noise levels are not in the paper. What the authors' program calls a is
+ten times alpha Q; the paper does not say which of the two its legend has. Expected: local learning, whose
+representation stays random, far below all; large alpha best where privacy is weak, small alpha where it is strong.
 """
 
 import pandas as pd
@@ -31,16 +31,12 @@ def table(runs: pd.DataFrame, panels=PANELS, curves=CURVES, clip_norm: float | N
     return pd.concat(tables, ignore_index=True).assign(num_epochs=runs["num_epochs"].max(), steps_run=number)
 
 
-def label(a: float) -> str:
-    """Return the ratio of the steps, and in brackets what the program calls a."""
-    if a in (common.LOCAL, common.GLOBAL):
-        return drawing.personalization_label(a)
-    return rf"$\alpha Q = {a / NUM_SAMPLED:g}$ ($a = {a:g}$)"
-
-
 def handles(curves) -> list[Line2D]:
-    """Legend entries in both readings."""
-    return [Line2D([], [], label=label(a), **look) for a, look in drawing.looks(curves).items()]
+    """Legend entries of the ratios alpha Q, which are a tenth of what the program calls a."""
+    return [
+        Line2D([], [], label=drawing.personalization_label(a / NUM_SAMPLED), **look)
+        for a, look in drawing.looks(curves).items()
+    ]
 
 
 def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
@@ -50,11 +46,11 @@ def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
         panels,
         curves,
         handles=handles(curves),
-        title="Personalised private SGD, digits by client, CNN (Bietti et al. 2022, Fig. 1d)",
+        title="Personalised private SGD, digits by writer, CNN (Bietti et al. 2022, Fig. 1d)",
         ylabel="test accuracy, examples of all users",
         notes=[
             f"{table['num_epochs'].iloc[0]:g} passes over the data (paper: 20).",
-            "The paper's legend may mean alpha Q, or a of the authors' program.",
+            "The authors' program has ten times our alpha Q, and the paper may mean that.",
         ],
         grid=f"{table['steps_run'].iloc[0]:g} of {STEPS} published ones that were run, and further ones",
     )

@@ -1,4 +1,4 @@
-"""Bietti et al. 2022, Figure 2 (EMNIST, linear): final test accuracy against epsilon on digits by client.
+"""Bietti et al. 2022, Figure 2 (EMNIST, linear): final test accuracy against epsilon on digits by writer.
 
 One line per alpha over the noise levels, local learning as a horizontal line, and in black the best accuracy of
 personalisation at each epsilon or a smaller one. Dashed, and not in the paper: users who learn alone for more steps
@@ -19,11 +19,12 @@ from figures.shared.figure import Figure
 
 CURVES = (0.0, 0.1, 1.0, 10.0, 100.0, float("inf"))
 # The paper's colours: local learning red, global blue, values in between green, here from light to dark.
-BETWEEN = ("#a6d96a", "#66bd63", "#1a9850", "#00541f")
+BETWEEN = ("#c7e59b", "#8fcf63", "#4fae5b", "#1a8747", "#00441b")
 AXIS = (1e3, 1e-1)  # inverted, as in the paper
+SILENT = 4e3  # the place of values without noise, left of the axis
 ALONE: style.Look = {"color": "#5b5b5b", "linestyle": (0, (4, 2)), "linewidth": 1.6}
 BEST: style.Look = {"color": "black", "linewidth": 1.8, "marker": "."}
-BLACK = "Black is the best test accuracy over alpha and sigma of noisy runs, so it is optimistic."
+BLACK = "Black is chosen by test accuracy, so it is optimistic."
 SAME_EPSILON = 0.01  # closer values are one point of the black curve, as in the authors' plot
 
 
@@ -31,7 +32,7 @@ def looks(curves: Iterable[float]) -> dict[float, style.Look]:
     """Return a look for each personalisation: the paper's colours, and the markers of the other figures."""
     own = drawing.looks(curves)
     between = [a for a in own if a not in (common.LOCAL, common.GLOBAL)]
-    colors = {a: BETWEEN[place % len(BETWEEN)] for place, a in enumerate(between)}
+    colors = {a: BETWEEN[place % len(BETWEEN)] for place, a in enumerate(between, len(between) < len(BETWEEN))}
     colors |= {common.LOCAL: "#d7301f", common.GLOBAL: "#2b5fb4"}
     return {a: {**look, "color": colors[a]} for a, look in own.items()}
 
@@ -83,21 +84,22 @@ def best_so_far(lines: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame, curves=CURVES):
-    """One panel per way of tuning; the strip at its left has the values without noise."""
-    tunings = style.present(table, "tuned_on", digits.TUNINGS)
-    figure, axes = _axes(len(tunings))
-    for (silent, ax), label in zip(axes, tunings, strict=True):
-        panel(silent, ax, table[table["tuned_on"] == label], curves)
-        ax.set_title(digits.TUNING_TITLES[label])
-    axes[0][0].set_ylabel("final test accuracy, examples of all users")
-    style.percent(axes[0][0].yaxis)
+    """One panel, with the paper's way of tuning where the table has it."""
+    label = style.present(table, "tuned_on", digits.TUNINGS)[0]
+    table = table[table["tuned_on"] == label]
+    figure, ax = style.subplots(figsize=(7.6, 4.8))
+    panel(ax, table, curves)
+    ax.set_ylabel("final test accuracy")
+    style.percent(ax.yaxis)
     style.head(
         figure,
-        "Accuracy against privacy, digits by client, linear (Bietti et al. 2022, Fig. 2)",
+        f"Digits by writer, linear: {digits.TUNING_TITLES[label]} (Bietti et al. 2022, Fig. 2)",
         handles(style.present(table, "personalization", curves)),
         further_handles(table),
     )
-    style.footer(figure, table, common.replaced(table), alone_note(table), BLACK, digits.EPSILON_SHORT, running=True)
+    style.footer(
+        figure, table, alone_note(table), digits.EPSILON_NOTE, differs=f"{common.replaced(table)} {BLACK}".strip()
+    )
     return figure
 
 
@@ -121,49 +123,37 @@ def alone_note(table: pd.DataFrame) -> str:
     )
 
 
-def _axes(count: int):
-    """Pairs of a strip and a panel, with a gap between the pairs."""
-    widths = [1, 11, 0.2] * count
-    figure, axes = style.subplots(
-        1, 3 * count, figsize=(6.2 * count, 4.8), sharey=True, squeeze=False, width_ratios=widths
-    )
-    for ax in axes[0, 2::3]:
-        ax.remove()
-    return figure, list(zip(axes[0, ::3], axes[0, 1::3], strict=True))
-
-
-def _level(axes, rows: pd.DataFrame, **look) -> None:
-    """A horizontal line for each row that did not diverge, with its interval as a band that keeps the axes' limits."""
+def _level(ax, rows: pd.DataFrame, **look) -> None:
+    """A horizontal line for each row that did not diverge, with its interval as a band that keeps the axis' limits."""
     for row in rows.dropna(subset="test_accuracy").itertuples():
-        for ax in axes:
-            ax.axhline(row.test_accuracy, **look)
-            with style.same_limits(ax):
-                ax.axhspan(row.low, row.high, color=look["color"], alpha=0.15, linewidth=0)
+        ax.axhline(row.test_accuracy, **look)
+        with style.same_limits(ax):
+            ax.axhspan(row.low, row.high, color=look["color"], alpha=0.15, linewidth=0)
 
 
-def panel(silent, ax, panel: pd.DataFrame, curves=CURVES) -> None:
-    """Accuracy against epsilon, and at its left in a strip the values without noise."""
-    best = panel[panel["curve"] == "best so far"].sort_values("epsilon")
-    # In the order of epsilon: what is best at one epsilon is the best up to the next that was run.
-    ax.plot(best["epsilon"], best["test_accuracy"], **BEST, drawstyle="steps-post", zorder=2.6)
+def panel(ax, panel: pd.DataFrame, curves=CURVES) -> None:
+    """Accuracy against epsilon; values without noise are at the left end."""
+    within = panel[np.isinf(panel["epsilon"]) | (panel["epsilon"] <= AXIS[0]) | panel["epsilon"].isna()]
+    best = within[within["curve"] == "best so far"].sort_values("epsilon")
+    ax.plot(best["epsilon"], best["test_accuracy"], **BEST, zorder=2.6)
     for a, look in looks(style.present(panel, "personalization", curves)).items():
-        line = panel[panel["personalization"] == a]
+        line = within[within["personalization"] == a]
         if a == common.LOCAL:
-            _level((silent, ax), line, color=look["color"])
+            _level(ax, line, color=look["color"])
             continue
         style.curve(ax, line[np.isfinite(line["epsilon"])], "epsilon", "test_accuracy", **look)
-        for value in line.loc[np.isinf(line["epsilon"]), "test_accuracy"]:
-            silent.plot([0], [value], **look)
-    _level((silent, ax), panel[panel["curve"] == "alone"], **ALONE)
-    if not ax.lines[1:]:
+        silent = line[np.isinf(line["epsilon"])]
+        ax.plot([SILENT] * len(silent), silent["test_accuracy"], **(look | {"linestyle": ""}))
+    _level(ax, panel[panel["curve"] == "alone"], **ALONE)
+    if not np.isfinite(panel["test_accuracy"]).any():
         style.nothing(ax, panel)
     ax.set_xscale("log")
-    ax.set_xlim(*AXIS)
-    style.plain_log_ticks(ax.xaxis)
-    ax.set_xlabel(r"$\varepsilon$ at $\delta = 10^{-4}$ (more private to the right)")
-    silent.set_xlim(-1, 1)
-    silent.set_xticks([0], [r"$\infty$"])
-    silent.set_xlabel("no noise")
+    ax.set_xlim(2 * SILENT, AXIS[1])
+    ax.axvline(AXIS[0] ** 0.5 * SILENT**0.5, color="#999999", linewidth=0.6)
+    places = [10.0**power for power in range(3, -2, -1)]
+    ax.set_xticks([SILENT, *places], [r"$\infty$", *(f"{place:g}" for place in places)])
+    ax.xaxis.set_minor_locator(style.NullLocator())
+    ax.set_xlabel(r"$\varepsilon$ (more private to the right)")
 
 
 def own(runs: pd.DataFrame) -> Figure:

@@ -34,7 +34,7 @@ def draw(table: pd.DataFrame, panels=(0.0,), curves=fig1a.CURVES):
         drawing.noise_title(row[0], panel, sigma)
         row[1].set_title(f"from round {half:g} on")
         style.plain_log_ticks(row[1].yaxis, subs=(1, 2, 5))
-        row[0].set_ylabel("excess risk per user and coordinate")
+        row[0].set_ylabel("excess risk / $d$")
     deltas = ", ".join(f"{delta:g}" for delta in sorted(table["delta_std"].unique()))
     style.head(
         figure,
@@ -48,8 +48,9 @@ def draw(table: pd.DataFrame, panels=(0.0,), curves=fig1a.CURVES):
     style.footer(
         figure,
         table,
-        "Every point of a curve has its own best step size. The floor is the mean over repetitions. Panels have "
-        "different axes. The paper has no such figure.",
+        "The floor is the mean over repetitions. Panels have different axes.",
+        differs="Not in the paper. Every point has its own best step size: a plateau is the noise floor of one, and a "
+        "curve falls where a smaller one takes over.",
     )
     return figure
 

@@ -17,8 +17,9 @@ from figures.shared import edges
 from figures.shared.figure import Figure
 
 EVERY_POINT, ONCE = "at every point", "once, without noise"  # where the step size is chosen, column "step_chosen"
+NOISE_LEVELS = "The noise levels are ours, the paper names none."
 FAINT: style.Look = {"linestyle": "-", "linewidth": 1.0, "alpha": 0.5, "marker": ""}  # of curves of one step size
-ONE_STEP = "one step size in all panels: the best at the end without noise"
+ONE_STEP = "one step size in all panels (the best without noise)"
 
 
 def table(
@@ -109,12 +110,10 @@ def draw(
     style.footer(
         figure,
         table,
-        common.replaced(table),
-        *notes,
         f"{every}, which hides declines; faint curves keep one." if len(once) else f"{every}.",
         edges.short(table, "step size"),
-        digits.EPSILON_SHORT,
-        running=True,
+        digits.EPSILON_NOTE,
+        differs=" ".join([common.replaced(table), *notes, NOISE_LEVELS]),
     )
     return figure
 
@@ -186,7 +185,7 @@ keep one step size in all panels, as there.
 )
 FIGURE_1C = figure_of(
     """\
-Bietti et al. 2022, Figure 1c: test accuracy on digits by client against rounds, linear models, three noise levels.
+Bietti et al. 2022, Figure 1c: test accuracy on digits by writer against rounds, linear models, three noise levels.
 
 The panels' noise levels are not in the paper: sigma 0, 1 and 5 are shown (epsilon infinite, about 9 and about 1).
 Expected: local learning is poor; without noise global learning is better; with much noise a small alpha is the best of
@@ -195,6 +194,6 @@ all alpha > 0.
     sweep="ppsgd_digits",
     panels=(0.0, 1.0, 5.0),
     curves=(0.0, 0.1, 1.0, 10.0, float("inf")),
-    title="Personalised private SGD, digits by client, linear (Bietti et al. 2022, Fig. 1c)",
+    title="Personalised private SGD, digits by writer, linear (Bietti et al. 2022, Fig. 1c)",
     ylabel="test accuracy, examples of all users",
 )

@@ -65,7 +65,8 @@ def draw(table: pd.DataFrame):
         f"Step size of the theorem as its proof has it, average iterate; {theory.clipped_share(table)}. D is the "
         "expected number of examples (Algorithm 2) or of users (Algorithm 3) in a round. Epsilon at delta = 1e-4 is "
         "for the whole run, whatever its length, by RDP for Poisson sampling; one user added or removed, against all "
-        "others together, who see w (joint DP). The paper has no such experiment.",
+        "others together, who see w (joint DP).",
+        differs="The paper states the bounds and has no experiment; D is the expected divisor of a round's sum.",
     )
     return figure
 

@@ -23,7 +23,7 @@ PANELS = {
     "test_accuracy_large_users": "users with many examples",
 }
 SIGMAS = {"ppsgd_digits": (0.0, 1.0, 5.0), "ppsgd_tags": (0.0, 0.5, 2.0)}
-TITLES = {"ppsgd_digits": "digits by client, linear", "ppsgd_tags": "tag prediction, linear"}
+TITLES = {"ppsgd_digits": "digits", "ppsgd_tags": "tags"}
 ALONE = "alone"
 LOOKS: list[style.Look] = [
     {"color": "#12355b", "marker": "o"},
@@ -83,13 +83,13 @@ def draw(table: pd.DataFrame):
                 style.curve(ax, line.assign(place=line["personalization"].map(places)), "place", "accuracy", **look)
             for level in rows[rows["curve"] == ALONE]["accuracy"].dropna() if "curve" in rows else ():
                 ax.axhline(level, **fig2_digits.ALONE)
-            ax.set_title(f"{TITLES[sweep]}\n{title}")
+            ax.set_title(title)
             ax.set_xticks(list(places.values()), ["local", "0.1", "1", "10", "100", "global"])
             ax.set_xlabel(r"personalisation $\alpha Q$")
-        row[0].set_ylabel("final test accuracy")
+        row[0].set_ylabel(f"{TITLES[sweep]}: test accuracy")
         style.percent(row[0].yaxis)
-        row[0].legend(handles=_handles(mine), loc="best", fontsize=7.5)
-    style.head(figure, "Accuracy by user under personalised private SGD (after Bietti et al. 2022)")
+    legends = [_handles(table[table["sweep"] == sweep]) for sweep in sweeps]
+    style.head(figure, "Accuracy by user under personalised private SGD (after Bietti et al. 2022)", *legends)
     style.footer(
         figure,
         table,
@@ -98,6 +98,7 @@ def draw(table: pd.DataFrame):
         "determined separately for every model, and includes users with one or two test examples. Step size by "
         "held-out accuracy, beyond the published grid where the best value is outside it.",
         digits.held_out_note(table) + " " + digits.EPSILON_NOTE,
+        differs=f"Not in the paper. {common.replaced(table)}",
         unequal="(more on one data set than on the other)",
     )
     return figure
@@ -105,15 +106,16 @@ def draw(table: pd.DataFrame):
 
 def _handles(rows: pd.DataFrame) -> list[Line2D]:
     """Legend entries of a data set: its noise levels with their epsilon, and learning alone."""
-    handles = []
-    for look, sigma in zip(LOOKS, SIGMAS[rows["sweep"].iloc[0]], strict=True):
+    handles, sweep = [], rows["sweep"].iloc[0]
+    title = TITLES[sweep]
+    for look, sigma in zip(LOOKS, SIGMAS[sweep], strict=True):
         spent = rows.loc[(rows["noise_multiplier"] == sigma) & (rows["personalization"] > common.LOCAL), "epsilon"]
         if len(spent):
-            label = rf"$\sigma$ = {sigma:g}, {drawing.epsilon_label(spent.max())}"
+            label = rf"{title}: $\sigma$ = {sigma:g}, {drawing.epsilon_label(spent.max())}"
             handles.append(Line2D([], [], label=label, **look))
     if "curve" in rows and (rows["curve"] == ALONE).any():
         steps = rows.loc[rows["curve"] == ALONE, "num_rounds"].max()
-        handles.append(Line2D([], [], label=f"alone, {steps:,.0f} steps", **fig2_digits.ALONE))
+        handles.append(Line2D([], [], label=f"{title}: alone, {steps:,.0f} steps", **fig2_digits.ALONE))
     return handles
 
 

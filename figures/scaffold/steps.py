@@ -67,11 +67,12 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         "Every point has the step size with the lowest mean loss. alpha and beta say how much the clients' models and "
-        "inputs differ; sigma is the noise multiplier. Sizes and rounds are in docs/papers/scaffold.md.",
+        "inputs differ; sigma is the noise multiplier.",
         "Both methods share the draws of the clients. Bands exclude the effect of a draw on all losses of a panel "
         "(Morey 2008).",
         f"The noise costs epsilon {_costs(table)} at delta = {table['delta'].iloc[0]:g}: one record of one client "
         "replaced, against the server.",
+        differs="Synthetic clients; alpha and beta say how much their models and inputs differ.",
     )
     return figure
 

@@ -68,6 +68,7 @@ def draw(table: pd.DataFrame):
         "Softmax regression on 20 clients with 40 records each, whose models and inputs differ by alpha and beta. Each "
         "of 60 rounds has 5 clients, and each local step uses all records. There is no noise and no privacy.",
         "Bands exclude the effect of a draw of the clients on all losses of a panel (Morey 2008).",
+        differs="20 clients of 40 records; alpha and beta say how much they differ.",
     )
     return figure
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-import matplotlib.figure
 import pandas as pd
 
 from bench.analysis import style
@@ -33,7 +32,7 @@ class Figure(NamedTuple):
     about: str | None
     sweeps: tuple[str, ...]
     table: Callable[[pd.DataFrame], pd.DataFrame]
-    draw: Callable[[pd.DataFrame], matplotlib.figure.Figure]
+    draw: Callable[[pd.DataFrame], style.Sheet]
     printed: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     tunings: Mapping[str, str] | None = None
     apart: Mapping[str, str] = MappingProxyType({})
@@ -65,7 +64,7 @@ class Figure(NamedTuple):
         shown = " ".join(part for part in (self.title, self.caption.partition("Expected")[0].strip()) if part)
         return shown.replace("`", "")
 
-    def picture(self, table: pd.DataFrame, width: float | None = None) -> matplotlib.figure.Figure:
+    def picture(self, table: pd.DataFrame, width: float | None = None) -> style.Sheet:
         """Draw the numbers in the suite's style, independently of the caller's matplotlib settings, which are kept.
 
         Args:
@@ -78,7 +77,7 @@ class Figure(NamedTuple):
 
 def picture(
     figure: Figure, runs: pd.DataFrame, chosen: Callable[[pd.DataFrame], pd.DataFrame] | None = None, *, width=None
-) -> tuple[matplotlib.figure.Figure, pd.DataFrame]:
+) -> tuple[style.Sheet, pd.DataFrame]:
     """Return a figure, for print where it has a width, and the numbers that it shows.
 
     Args:

@@ -126,10 +126,7 @@ def write(
     """
     runs, requests = read(folders, where)
     figure = adapted(name, figure, runs, requests)
-    try:
-        drawing, table = picture(figure, runs, width=width)
-    except style.TooNarrow as error:
-        raise error.of(name) from None
+    drawing, table = picture(figure, runs, width=width)
     first = folders[0] if folders[0].name not in ("", "..") else folders[0].resolve()
     folder = out or first.parent / "figures" / first.name
     try:

@@ -51,5 +51,4 @@ def test_the_footer_says_so(ax, top):
     style.curve(ax, TABLE, "x", "y", color="k")
     ax.set_ylim(0, top)
     style.footer(ax.figure, TABLE.assign(**FACTS))
-    (text,) = ax.figure.texts
-    assert (style.CUT in text.get_text()) == (top < 9)
+    assert (style.CUT in ax.figure.notes) == (top < 9)

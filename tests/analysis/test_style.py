@@ -10,7 +10,6 @@ from PIL import Image
 
 from bench.analysis import style
 from bench.analysis.saving import save_picture, save_printed
-from bench.errors import InputError
 
 TABLE = pd.DataFrame(
     {"x": [1.0, 2.0, 3.0], "share": [0.5, 0.97, 0.99], "low": [-0.4, 0.9, 0.9], "high": [1.4, 1.04, 1.08]}
@@ -73,23 +72,35 @@ def test_a_picture_for_print_has_its_width_and_the_text_of_a_journal(tmp_path):
     assert float(box.split()[2]) == pytest.approx(3.25 * 72)
     assert figure.texts == []  # neither title nor footer
     sizes = {label.get_fontsize() for label in [ax.yaxis.label, *ax.get_yticklabels(), *figure.legends[0].texts]}
-    assert sizes == {8.0}
+    assert sizes == {7.0, 8.0}
     assert "\n" in ax.get_ylabel()
     with style.applied(3.25):
         assert ax.yaxis.label.get_window_extent().height <= figure.bbox.height
 
 
-def test_a_width_that_leaves_panels_no_room_is_refused():
-    with pytest.raises(InputError, match=r"2\.39 inches is too narrow for this picture"):
-        drawn(share=True, width=2.39)
-    drawn(share=True, width=2.4)
+def test_columns_of_panels_that_do_not_fit_are_stacked_with_their_rows_and_shared_axes():
+    with style.applied(3.25):
+        figure, axes = style.subplots(2, 3, figsize=(12.0, 5.0), sharex=True, sharey="row", height_ratios=[3, 1])
+        for ax, x in zip(axes.flat, range(6), strict=True):
+            ax.plot([0, x + 1], [0, 1000])
+        axes[0, 0].set_ylabel("a row")
+        style.head(figure, "A title", [Line2D([], [], label="a method")])
+        boxes = [[ax.get_position() for ax in row] for row in axes]
+    assert figure.get_figwidth() == 3.25
+    assert boxes[0][1].y0 == pytest.approx(boxes[0][0].y0)
+    assert boxes[0][2].y1 < boxes[1][0].y0  # the third column is below both rows of the others
+    assert boxes[1][2].x0 == pytest.approx(boxes[0][0].x0, abs=0.02)
+    assert len({ax.get_xlim() for ax in axes.flat}) == 1
+    assert [ax.get_ylabel() for ax in axes[0]] == ["a row", "", "a row"]
+    assert [ax.yaxis.get_tick_params()["labelleft"] for ax in axes[0]] == [True, False, True]
 
 
 def test_pictures_carry_what_they_show(tmp_path):
     figure, _ = drawn(share=True)
     png, _, pdf = save_picture(figure, TABLE, tmp_path, "name", "Shares by x, ε = 1.", pdf=True)
     with Image.open(png) as picture:
-        assert picture.info["Description"] == "Shares by x, ε = 1."
+        assert picture.info["Description"].startswith("Shares by x, ε = 1. Data: made up (task t). Scale: smoke. 3 rep")
+        assert "A note." in picture.info["Description"]
     assert b"/Subject" in pdf.read_bytes()
 
 

@@ -182,7 +182,7 @@ def one_line(result, *said):
         (["claims", "--scale", "paper"], "first run `python -m bench run ppsgd_synthetic --scale paper --out "),
         (["ppsgd_fig1a", "--scale", "laptop"], "are in the project's repository, folder results"),
         (["--outt", "x"], "No such option: --outt"),
-        (["ppsgd_fig1a", "--width", "0.5"], "--width 0.5 is in inches: give one from 1 to 50"),
+        (["ppsgd_fig1a", "--width", "0.5"], "--width 0.5 is in inches: give one from 3 to 50"),
         (["--width", "5"], "--width 5 needs the name of a figure, as in `python -m figures ppsgd_fig1a --width 5`"),
         (["--scale"], "--scale"),
     ],
@@ -239,4 +239,3 @@ def test_a_width_gives_a_pdf_of_that_width_alone(figures, tmp_path):
     assert (status, err) == (0, [])
     assert out == [str(tmp_path / "print" / "ppsgd_fig1c_6.75in.pdf")]
     assert [path.name for path in (tmp_path / "print").iterdir()] == ["ppsgd_fig1c_6.75in.pdf"]
-    one_line(figures("ppsgd_fig1c", "--width", "2"), "a width of 2 inches is too narrow for ppsgd_fig1c: give ")

@@ -162,4 +162,4 @@ def _dress(figure, axes, curves, whole, *, metric: str, label: str, title: str, 
         style.percent(axes[0, 0].yaxis)
     style.head(figure, f"{title} on {style.literal(whole['title'].iloc[0])}", *legend(whole))
     shown = curves.assign(**whole[["task", "source"]].iloc[0], scale="")
-    style.footer(figure, shown, note, style.literal(privacy(whole)))
+    style.footer(figure, shown, note, differs=style.literal(privacy(whole)))

@@ -93,12 +93,13 @@ def draw(table: pd.DataFrame, held_out: str, remark: str = "", common: str = "")
     style.footer(
         figure,
         table.assign(scale=""),
-        f"{style.literal(privacy(table))} The noise of every method is found by an accountant whose bound is proven "
-        "for its sampler. Horizontal lines: methods that release nothing; right end: no noise.",
+        "The noise of every method is found by an accountant whose bound is proven for its sampler. Horizontal lines: "
+        "methods that release nothing; right end: no noise.",
         f"Arguments were chosen on each split among {num_settings} settings per method, tuned on "
         f"{style.literal(held_out)}, then rerun with fresh randomness and tested once. This choice is not "
         "included in epsilon. "
         + style.literal(" ".join(filter(None, (f"Measured on {on}." if len(metrics) == 1 and on else "", remark)))),
+        differs=style.literal(f"{extrapolated(table)}{privacy(table)}"),
         bands="bands and bars" if max(len(set(rows["algorithm"])) for _, rows in statements) <= MOST_BANDS else BARS,
     )
     return figure
@@ -192,7 +193,7 @@ def write(comparison: Comparison) -> pd.DataFrame:
     courses = convergence.curves(comparison.evaluations, metric=problem.metric)
     try:
         with style.applied():
-            drawn = draw(whole, problem.held_out, extrapolated(whole) + problem.remark, problem.common)
+            drawn = draw(whole, problem.held_out, problem.remark, problem.common)
             save_picture(drawn, whole, folder, COMPARISON, ALTS[COMPARISON], pdf=True)
             save_picture(draw_budget(lines, whole, problem.tuned_by), lines, folder, BUDGET, ALTS[BUDGET], pdf=True)
             save_picture(draw_convergence(courses, whole), courses, folder, CONVERGENCE, ALTS[CONVERGENCE], pdf=True)

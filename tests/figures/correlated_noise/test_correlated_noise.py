@@ -76,7 +76,7 @@ def test_figures_are_drawn_of_their_tables(name):
     table = figure.table(of_sums() if name.endswith("sums") else of_digits(GAINS))
     drawn = figure.picture(table)
     assert len(drawn.axes[0].lines) >= 3
-    assert "at delta = " in " ".join(text.get_text() for text in drawn.texts)
+    assert "at delta = " in drawn.notes
     if name.endswith("digits"):
         assert set(table["step_size"]) == {1e-3}
         assert not table["edge"].any()

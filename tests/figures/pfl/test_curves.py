@@ -11,7 +11,7 @@ from reading import text_of
 
 from bench.errors import InputError
 from figures import FIGURES
-from figures.pfl import splits_curves
+from figures.pfl import curves, splits_curves
 
 NAMES = [name for name in FIGURES if name.startswith("pfl_")]
 RUNS = {name: make() for name, make in MAKE.items()}
@@ -89,9 +89,10 @@ def test_curves_show_ours_and_the_published_and_break_where_nothing_was_run():
     assert (cross.get_xdata().tolist(), cross.get_ydata().tolist()) == ([20], [0.0])
     assert "mean with diverged runs as 0 %" in [words.get_text() for words in picture.legends[0].get_texts()]
     lines = [line for line in panel.lines if line is not cross]
-    grey, ours = ([line for line in lines if (line.get_color() == "#b4b4b4") == behind] for behind in (True, False))
-    assert (len(grey), len(ours)) == (4, 3)  # CNN+TS is published alone
-    np.testing.assert_allclose(grey[2].get_ydata()[[0, -1]], [0.9752, 0.9685])
+    broad = curves.BEHIND["linewidth"]
+    theirs, ours = ([line for line in lines if (line.get_linewidth() == broad) == behind] for behind in (True, False))
+    assert (len(theirs), len(ours)) == (4, 3)  # CNN+TS is published alone
+    np.testing.assert_allclose(theirs[2].get_ydata()[[0, -1]], [0.9752, 0.9685])
     np.testing.assert_allclose(ours[1].get_ydata()[[0, -1]], [0.9742, 0.9675])
     assert np.isnan(ours[2].get_ydata()[-1])
     whole = splits_curves.FIGURE.picture(splits_curves.table(SPLITS))

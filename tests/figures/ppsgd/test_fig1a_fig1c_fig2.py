@@ -157,7 +157,7 @@ def test_a_picture_shows_the_table_and_says_what_it_is(name, no_layout):
     table, picture = shown(name)
     numbers = table.select_dtypes("number").to_numpy().ravel()
     values = drawn_values(picture)
-    assert len(values) > 50
+    assert len(values) > 25
     assert np.isin(values, np.append(numbers, 0)).all()  # every height that is drawn stands in the table
     text = words(picture)
     for said in (
@@ -178,7 +178,7 @@ def test_a_picture_shows_the_table_and_says_what_it_is(name, no_layout):
 @pytest.mark.parametrize(
     ("task", "said"),
     [
-        ("mnist_by_writer", "836 writers of MNIST stand in"),
+        ("mnist_by_writer", "836 writers of MNIST replace 1,000 of EMNIST."),
         ("mnist_by_style", "1,000 pseudo-writers of MNIST"),
         ("emnist_digits", ""),
     ],
@@ -197,7 +197,7 @@ def test_a_panel_without_runs_says_so(no_layout):
         assert words(figure.picture(figure.table(without_local))).count("no runs") == 2  # and no epsilon
     diverged = digit_runs().assign(test_accuracy=np.nan)
     assert words(fig1c.picture(fig1c.table(diverged))).count("all runs diverged") == 3
-    assert words(fig2_digits.picture(fig2_digits.table(diverged))).count("all runs diverged") == 2
+    assert words(fig2_digits.picture(fig2_digits.table(diverged))).count("all runs diverged") == 1
 
 
 @pytest.mark.parametrize("name", cases(SHOWN, slow=SHOWN[:2]))  # of several panels

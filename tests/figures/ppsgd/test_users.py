@@ -35,7 +35,7 @@ def test_each_panel_shows_its_own_accuracy_and_learning_alone():
     for ax in panels:
         assert len(ax.lines) == 4  # three noise levels, and learning alone
         assert ax.get_xlabel()
-    heights = {ax.get_title().split("\n")[1]: ax.lines[1].get_ydata()[3] for ax in panels}
+    heights = {ax.get_title(): ax.lines[1].get_ydata()[3] for ax in panels}
     assert heights["users with few examples"] == pytest.approx(heights["mean over users"] - 0.1)
 
 

@@ -72,8 +72,6 @@ def test_a_condition_that_does_not_fit_is_one_line(folder, where, words):
 def test_a_width_gives_a_pdf_of_that_width_alone(folder):
     path, _ = user_grids.write("steps", STEPS, [folder], None, None, 2.5)
     assert [each.name for each in path.parent.iterdir()] == ["steps_2.5in.pdf"]
-    with pytest.raises(InputError, match="1 inches is too narrow for steps"):
-        user_grids.write("steps", STEPS, [folder], None, None, 1.0)
 
 
 def test_a_folder_without_results_is_told_from_one_that_is_not_there(tmp_path):
