@@ -4,8 +4,8 @@ A generated part is between a comment that names it and `<!-- end -->`:
 
     <!-- papers -->           one line per paper: the link to its page, what became of its statements, and what to know
     <!-- papers in full -->   citation, what is private, against whom, what is implemented, and the same
-    <!-- claims NAME -->      what a paper states, our reading and the verdict; and below, our further claims
-    <!-- gallery -->          every figure with its title and caption
+    <!-- claims NAME -->      what a paper states and the verdict; and below, our further claims
+    <!-- gallery -->          every figure with its title and what the paper leads to expect
     <!-- shares -->           which share of the published grids and tables has been run
     <!-- runs -->             how many runs there are of every sweep, and how long they took
     <!-- measured NAMES -->   what `python -m bench perf NAMES` measured
@@ -25,7 +25,7 @@ from bench.analysis.tables import markdown, no_markup
 from bench.errors import InputError
 from bench.store import part_files
 from figures import PAPERS, shares
-from figures.claims import in_print, margin_said, said, tallies, to_decide
+from figures.claims import said, tallies
 from figures.claims import written as read_claims
 from figures.shared.paper import Paper
 from figures.shared.runs import AS_CATEGORIES
@@ -37,6 +37,7 @@ PART = re.compile(
 )
 PERF = "perf.json"  # in the results folder
 PERF_OF_ACCELERATORS = "perf-*.json"
+CLAIMS = "../../results/sweeps/figures"  # as a paper's page links to them
 PICTURES = "../results/sweeps/figures"  # as a page in docs links to them
 
 
@@ -62,32 +63,25 @@ def verdicts(paper: Paper, folder: Path) -> pd.DataFrame:
 
 
 def claims_part(paper: Paper, folder: Path) -> str:
-    """Return two tables: what a paper states and what we measure, with the verdict and its margin; and our further
-    claims."""
+    """Return a table of what a paper states and whether it was seen, one of our further claims, and a link to the
+    rest."""
     table = verdicts(paper, folder)
     ours = table["whose"] == OURS
-    theirs = _cells(table[~ours])
-    theirs.insert(0, "the paper states", [f"{row.statement} ({row.where})" for row in table[~ours].itertuples()])
-    if table["published"].any():
-        theirs.insert(3, "in its own numbers", [in_print(row) for row in table[~ours].itertuples()])
-    parts = [markdown(theirs, words=True)]
+    stated = [f"{row.statement} ({row.where})" for row in table[~ours].itertuples()]
+    parts = [_seen(table[~ours], "the paper states", stated)]
     if ours.any():
-        parts.append(markdown(_cells(table[ours]).rename(columns={"our reading": "our further claims"}), words=True))
+        parts.append(_seen(table[ours], "our further claims", table.loc[ours, "claim"].tolist()))
+    file = f"{CLAIMS}/claims_{paper.name}"
+    parts.append(f"Our reading of each statement, margin and runs: [table]({file}.md), [CSV]({file}.csv).\n")
     return "\n".join(parts)
 
 
-def _cells(table: pd.DataFrame) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "our reading": table["claim"],
-            "seen?": [
-                said(row).replace(NO, f"**{NO}**", 1) if row.seen == NO else said(row) for row in table.itertuples()
-            ],
-            "margin": ["; ".join(filter(None, [margin_said(row), to_decide(row)])) for row in table.itertuples()],
-            "at the end of a grid": table["edges"],
-            "runs": table["runs"],
-        }
-    )
+def _seen(table: pd.DataFrame, heading: str, lines: list[str]) -> str:
+    """Return a table with a row for each statement, and the verdicts of all its rows."""
+    words = [said(row).partition(":")[0] for row in table.itertuples()]
+    words = [text.replace(NO, f"**{NO}**", 1) if text.startswith(NO) else text for text in words]
+    rows = pd.DataFrame({heading: lines, "seen?": words}).drop_duplicates()
+    return markdown(rows.groupby(heading, sort=False)["seen?"].agg("; ".join).reset_index(), words=True)
 
 
 def papers_part(folder: Path) -> str:
@@ -120,16 +114,23 @@ def papers_in_full(folder: Path) -> str:
 
 
 def gallery_part() -> str:
-    """Return every figure and table of every paper: title, picture, caption, and the command that draws it."""
+    """Return every figure and table of every paper: title, picture, and what the paper leads to expect."""
     parts = []
     for paper in PAPERS.values():
         parts.append(f"## {paper.cited}\n\n[Claims and findings](papers/{paper.name}.md)\n")
         for name, figure in paper.figures.items():
             title = no_markup(figure.title.rstrip(".").removeprefix(f"{paper.cited}, "))
             title = title[:1].upper() + title[1:]
-            parts.append(f"### {title}\n\n![{title}]({PICTURES}/{name}.png)\n")
-            parts.append(f"{no_markup(figure.caption)}\n\n    python -m figures {name}\n")
+            alt = re.split(r"[:(,]", title)[0].strip()
+            parts.append(f"### {title}\n\n![{alt}]({PICTURES}/{name}.png)\n")
+            parts.append(f"{no_markup(expected(figure.caption))}\n\n    python -m figures {name}\n")
     return "\n".join(parts)
+
+
+def expected(caption: str) -> str:
+    """Return what a caption says that the paper leads to expect, or else its first sentence."""
+    first = re.match(r".*?[.](?= |$)", caption)
+    return caption[caption.find("Expected") :] if "Expected" in caption else first.group() if first else caption
 
 
 def shares_part(folder: Path) -> str:

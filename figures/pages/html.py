@@ -32,7 +32,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    own = (cell, data_uri, formula, prose, size, small, sorting)
+    own = (cell, data_uri, described, formula, prose, size, small, sorting)
     environment.filters |= {"joined": operator.or_} | {each.__name__: each for each in own}
     return environment
 
@@ -88,6 +88,12 @@ def size(png: bytes) -> tuple[int, int]:
     """Width and height of a picture in pixels."""
     with Image.open(io.BytesIO(png)) as picture:
         return picture.size
+
+
+def described(png: bytes, alt: str) -> str:
+    """Return the notes in a picture's metadata, which follow its alternative text there."""
+    with Image.open(io.BytesIO(png)) as picture:
+        return str(picture.info.get("Description", "")).removeprefix(alt).strip()
 
 
 def small(png: bytes) -> bytes:
