@@ -60,10 +60,14 @@ class Subject(NamedTuple):
     delta: float
     canaries: int = 1
 
+    @property
+    def task(self) -> Task:
+        """The family's task with so many canaries."""
+        return _task(self.family, self.canaries)
+
     def readings(self, **changes) -> dict[str, Release]:
         """Return the method's releases, with some arguments changed."""
-        task = _task(self.family, self.canaries)
-        return self.method.readings(task, delta=self.delta, **self.args | changes)
+        return self.method.readings(self.task, delta=self.delta, **self.args | changes)
 
     def canary(self, shape: str) -> np.ndarray:
         """Return one canary of a shape in `tasks.SHAPES`, or OVERFLOW, [1, feature], on the family's task."""
