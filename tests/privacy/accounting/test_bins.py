@@ -164,7 +164,7 @@ def test_epsilon_is_between_a_guess_of_the_bin_and_a_bin_that_is_known(sigma, nu
 
 
 def test_in_one_turn_it_costs_less_than_poisson_samples_and_in_many_turns_more():
-    """A bin is drawn once, and Poisson samples are drawn afresh. docs/privacy.md has these numbers."""
+    """A bin is drawn once, and Poisson samples are drawn afresh."""
     poisson = poisson_gaussian(1.0, sampling_rate=0.01, accountant="pld", delta=DELTA)
     found = [spent(1.0, 100, rounds) for rounds in (100, 1000)], [epsilon(poisson, rounds) for rounds in (100, 1000)]
     np.testing.assert_allclose(found, [[0.62, 13.3], [0.72, 1.83]], rtol=0.004)
