@@ -7,7 +7,7 @@ A generated part is between a comment that names it and `<!-- end -->`:
     <!-- claims NAME -->      what a paper states and the verdict; and below, our further claims
     <!-- gallery -->          every figure with its title and what the paper leads to expect
     <!-- shares -->           which share of the published grids and tables has been run
-    <!-- runs -->             how many runs there are of every sweep, and how long they took
+    <!-- runs -->             how many runs there are of every paper, and how long they took
     <!-- measured NAMES -->   what `python -m bench perf NAMES` measured
     <!-- accelerators -->     what GPUs and TPUs reach, as `python -m bench perf --accelerator` measured
 
@@ -123,14 +123,9 @@ def gallery_part() -> str:
             title = title[:1].upper() + title[1:]
             alt = re.split(r"[:(,]", title)[0].strip()
             parts.append(f"### {title}\n\n![{alt}]({PICTURES}/{name}.png)\n")
-            parts.append(f"{no_markup(expected(figure.caption))}\n\n    python -m figures {name}\n")
+            expected = figure.caption[figure.caption.find("Expected") :] if "Expected" in figure.caption else ""
+            parts.append(f"{no_markup(expected)}\n\n" * bool(expected) + f"    python -m figures {name}\n")
     return "\n".join(parts)
-
-
-def expected(caption: str) -> str:
-    """Return what a caption says that the paper leads to expect, or else its first sentence."""
-    first = re.match(r".*?[.](?= |$)", caption)
-    return caption[caption.find("Expected") :] if "Expected" in caption else first.group() if first else caption
 
 
 def shares_part(folder: Path) -> str:
@@ -139,19 +134,18 @@ def shares_part(folder: Path) -> str:
 
 
 def runs_part(folder: Path) -> str:
-    """Return a table of the runs of every sweep and the hours of one worker that they took, with the sums of papers."""
+    """Return a table of the runs of every paper and the hours of one worker that they took."""
     rows = []
     for paper in PAPERS.values():
-        own = []
+        number, seconds = 0, 0.0
         for sweep in paper.sweeps:
             if part_files.parts_in(folder.parent / sweep):
                 only = ("rounds", "num_rounds", "wall_s")
                 runs = part_files.read(folder.parent / sweep, only=only, categories=AS_CATEGORIES)
                 runs = runs[runs["rounds"] == runs["num_rounds"]]
-                own.append((f"`{sweep}`", len(runs), float(runs["wall_s"].sum()) / 3600))
-        own += [("all", sum(row[1] for row in own), sum(row[2] for row in own))] * (len(own) > 1)
-        rows += [(f"`{paper.name}`", sweep, f"{number:,}", f"{hours:.2g}") for sweep, number, hours in own]
-    return markdown(pd.DataFrame(rows, columns=["paper", "sweep", "runs", "hours of a worker"]))
+                number, seconds = number + len(runs), seconds + float(runs["wall_s"].sum())
+        rows += [(f"`{paper.name}`", f"{number:,}", f"{seconds / 3600:.2g}")] if number else []
+    return markdown(pd.DataFrame(rows, columns=["paper", "runs", "hours of a worker"]))
 
 
 def measured_part(folder: Path, names: str) -> str:

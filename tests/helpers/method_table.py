@@ -16,11 +16,9 @@ from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method
 from bench.analysis.tables import markdown
 from bench.audit.subject import Subject, spent, subject_of
-from bench.comparison.plan import roles_of
 from bench.comparison.problems import problem_named
 from bench.comparison.statements import SILENT
 from bench.data.tasks.registry import compared
-from bench.sweeps.spec import parameters
 
 KINDS = {  # by family of the audit
     "users": "users",
@@ -35,24 +33,15 @@ PART = re.compile(r"(<!-- methods -->\n).*?(<!-- end -->)", re.DOTALL)
 
 def table() -> pd.DataFrame:
     """Return one row for each built-in method, by unit of privacy, adversary and kind of task: what it protects against
-    whom, what a client keeps, its names in the legend of `compare`, and the arguments that are tuned there.
+    whom, what a client keeps, and its names in the legend of `compare`.
     """
     rows = pd.DataFrame([_row(name, method) for name, method in ALGORITHMS.items()])
     return rows.sort_values(list(rows.columns[1:4]), kind="stable", ignore_index=True)
 
 
 def _row(name: str, method: Method) -> dict[str, str]:
-    labels: dict[str, None] = {}
-    tuned: dict[str, None] = {}
-    keywords, _ = parameters(method)
-    for task in compared():
-        problem = problem_named(task)
-        for label, variant in (problem.baselines or {}).items():
-            if variant.method.make is method.make:
-                labels[label] = None
-                roles = roles_of(variant)
-                names = [name for role in problem.shared_space for name in keywords if roles[name].name == role]
-                tuned |= dict.fromkeys(each for each in (*names, *variant.space) if each not in variant.args)
+    baselines = [pair for task in compared() for pair in (problem_named(task).baselines or {}).items()]
+    labels = dict.fromkeys(label for label, variant in baselines if variant.method.make is method.make)
     subject = subject_of(method, family=None, rounds=1, delta=1e-5, given={})
     unit, against = _protects(subject)
     return {
@@ -62,7 +51,6 @@ def _row(name: str, method: Method) -> dict[str, str]:
         "task": KINDS[subject.family],
         "a client's own model": _own(subject),
         "in `compare`": ", ".join(labels),
-        "tuned there": ", ".join(f"`{each}`" for each in tuned),
     }
 
 
