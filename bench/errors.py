@@ -1,5 +1,6 @@
 """The exception for bad input, and its message for unknown names."""
 
+import errno
 import os
 import sysconfig
 import traceback
@@ -56,7 +57,11 @@ def all_of(errors: Sequence[InputError]) -> InputError:
 
 def cannot_write(error: OSError, place: Path) -> InputError:
     """Return the error for results that cannot be written; it names the file of the error, or else the place."""
-    return InputError(f"cannot write {error.filename or place}: {error.strerror}; choose another --out")
+    full = error.errno == errno.ENOSPC
+    why = "the disk is full; everything finished so far is kept" if full else error.strerror
+    return InputError(
+        f"cannot write {error.filename or place}: {why}; choose another --out" + " or free some space" * full
+    )
 
 
 def shown(value: object) -> str:

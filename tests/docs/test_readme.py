@@ -157,7 +157,7 @@ def test_every_sweep_and_figure_that_a_page_says_to_make_is_there():
 
 def test_the_design_page_says_who_may_import_whom():
     rows = re.findall(r"^\| `([\w.]+)` \| (.*) \|$", (DOCS / "design.md").read_text().split("helpers apart")[1], re.M)
-    helpers = {"bench.errors", "bench.files", "bench.inputs"}
+    helpers = {"bench.errors", "bench.files", "bench.processes", "bench.inputs"}
     assert {name for name, _ in rows} > {"bench.sweeps", "bench.comparison", "figures"}
     for name, said in rows:
         assert set(re.findall(r"`([\w.]+)`", said)) == {each.lstrip("=") for each in MAY_IMPORT[name]} - helpers - {
