@@ -57,11 +57,10 @@ def all_of(errors: Sequence[InputError]) -> InputError:
 
 def cannot_write(error: OSError, place: Path) -> InputError:
     """Return the error for results that cannot be written; it names the file of the error, or else the place."""
-    full = error.errno == errno.ENOSPC
-    why = "the disk is full; everything finished so far is kept" if full else error.strerror
-    return InputError(
-        f"cannot write {error.filename or place}: {why}; choose another --out" + " or free some space" * full
-    )
+    why = f"{error.strerror}; choose another --out"
+    if error.errno == errno.ENOSPC:
+        why = "the disk is full; everything finished so far is kept; choose another --out or free some space"
+    return InputError(f"cannot write {error.filename or place}: {why}")
 
 
 def shown(value: object) -> str:
