@@ -56,8 +56,6 @@ def chosen(
         task_named(task)
     if seeds is not None and not 1 <= seeds <= 10_000:
         raise InputError(f"seeds is {seeds}: it must be a whole number from 1 to 10,000")
-    if grid is not None and not isinstance(grid, Mapping):
-        raise InputError(f"grid is {grid!r}: give a dictionary from columns to their values")
     request, others = None, ()
     if grid or rounds is not None:
         lists = {column: listed(column, given) for column, given in (grid or {}).items()}

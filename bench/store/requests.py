@@ -55,12 +55,6 @@ class GridRequest(NamedTuple):
         on = [f"on_{self.task}"] if self.task else []
         return "-".join(["-".join([self.sweep, *changed, *on])[:90].rstrip("-_"), digest])
 
-    @property
-    def words(self) -> str:
-        """The request in one line, as typed."""
-        columns = [f"{name} = {', '.join(map(str, values))}" for name, values in self.grid.items()]
-        return "; ".join([*columns, *([f"{self.rounds} rounds"] if self.rounds else [])])
-
 
 def checked_name(name: str, taken: Mapping[str, Any]) -> str:
     """Return the name of a folder of results, where it is one that no sweep has, or could have on another task.
@@ -119,10 +113,7 @@ def prepare(folder: Path, request: GridRequest, *, fresh: bool = False) -> GridR
         if there is not None and there.kind == request.kind:
             request = there.joined(request)
         elif parts_in(folder) and not fresh:
-            held = f"those of {there.sweep} with {there.words}" if there else "those of no own grid"
-            raise InputError(
-                f"{folder} holds other results, {held}: choose another --name, or move the folder elsewhere"
-            )
+            raise InputError(f"{folder} holds other results: choose another --name, or move the folder elsewhere")
         if request != there:
             write_request(folder, request)
     return request

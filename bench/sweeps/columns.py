@@ -58,10 +58,6 @@ def check_measured(method: str, task: str, *, metrics: Iterable[str], info: Iter
     metrics, args, info = set(metrics), set(args), set(info)
     for name in filter(is_reserved, sorted(args)):
         raise InputError(f"{method} has an argument {name}, which is a column of all results: rename the argument")
-    for whose, names in ((f"`metrics` of task {task} has", metrics), (f"`round` of {method} reports", info)):
-        for name in names:
-            if not isinstance(name, str):
-                raise InputError(f"{whose} {name!r}, which is not a string: give it a name")
     for name in sorted(metrics):
         if is_reserved(name) or name in args or name in ("task", "released"):
             raise InputError(f"`metrics` of task {task} has {name}, as the results have already: rename it")

@@ -20,7 +20,6 @@ LABELS = {  # the ranges of free columns that are no arguments, from which the p
     "budget": Range(lambda v: v > 0, "positive"),
     "start_share": Range(lambda v: 0 <= v < 1, "at least 0 and below 1"),
 }
-COUNTS = ("num_epochs", "total_epochs", "phase_rounds", "max_updates")  # what rounds follow from, where they do
 
 
 def listed(column: str, given: Any) -> list[Any]:
@@ -31,7 +30,8 @@ def listed(column: str, given: Any) -> list[Any]:
     """
     if isinstance(given, str):
         given = values(given)
-    several = list(given) if isinstance(given, Iterable) else [given]
+    one = not isinstance(given, Iterable) or isinstance(given, bytes | bytearray | Mapping)
+    several = [given] if one else list(given)
     several = [value.item() if isinstance(value, np.generic) else value for value in several]
     if not 1 <= len(several) <= MOST:
         raise InputError(f"--grid {column} has {len(several):,} values: give 1 to {MOST:,}")
@@ -153,18 +153,12 @@ def with_rounds(sweep: Sweep, rounds: int) -> Sweep:
     if all(entry.num_rounds is not None for entry in sweep.entries.values()):
         raise InputError(f"--rounds: all methods of {sweep.name} set their own number of rounds; leave it out")
     if callable(sweep.num_rounds):
-        known = {name for entry in sweep.entries.values() for name in entry.points}
-        instead = " or ".join(f"--grid {name}=..." for name in COUNTS if name in known)
-        raise InputError(
-            f"--rounds: those of {sweep.name} follow from its data and points; "
-            + (f"give {instead}" if instead else "leave it out")
-        )
+        raise InputError(f"--rounds: those of {sweep.name} follow from its data and points: leave it out")
     every = sweep.eval_every
     if every is None or every == sweep.num_rounds:
         return sweep._replace(num_rounds=rounds, eval_every=None if every is None else rounds)
     if rounds % every:
-        near = " or ".join(f"{every * count}" for count in (rounds // every, rounds // every + 1) if count)
-        raise InputError(f"--rounds is {rounds}: {sweep.name} is evaluated every {every} rounds, so give {near}")
+        raise InputError(f"--rounds is {rounds}: {sweep.name} is evaluated every {every} rounds, so give a multiple")
     return sweep._replace(num_rounds=rounds)
 
 

@@ -226,8 +226,6 @@ def select(sweep: Sweep, where: str) -> Sweep:
     asked = names(where)
     tables = {name: known(entry.points, asked).assign(algorithm=name) for name, entry in sweep.entries.items()}
     columns = list(dict.fromkeys(str(column) for table in tables.values() for column in table))
-    numbers = next(iter(tables.values())).select_dtypes("number")
-    example = f"{numbers.columns[0]} <= {numbers.iloc[0, 0]:g}" if numbers.size else "seed == 0"
     entries = {}
     for name, entry in sweep.entries.items():
         try:
@@ -235,7 +233,7 @@ def select(sweep: Sweep, where: str) -> Sweep:
         except InputError as error:
             raise InputError(
                 f"--where {where!r} does not work on {sweep.name}: {error}; "
-                f'write a condition on {", ".join(columns)}, such as "{example} and algorithm == {name!r}"'
+                f'write a condition on {", ".join(columns)}, such as "algorithm == {name!r}"'
             ) from None
         if chosen.any():
             entries[name] = entry.only(entry.points[chosen].reset_index(drop=True))

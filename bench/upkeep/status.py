@@ -14,8 +14,8 @@ import pandas as pd
 from bench.data.files import DataFiles
 from bench.errors import InputError, unknown_name
 from bench.store import SCALES, kind_of, of_scale
-from bench.store.complete_runs import Points, in_words, made_on_cpus, rows_as_text, settings_in, sound_runs
-from bench.store.part_files import IDENTITY, REDO, parts_in, readable_parts, runs_in, unified
+from bench.store.complete_runs import in_words, made_on_cpus, rows_as_text, sound_runs
+from bench.store.part_files import IDENTITY, REDO, parts_in, readable_parts, unified
 from bench.store.requests import REQUEST, read_request
 from bench.sweeps.points import shapes_of
 from bench.sweeps.spec import Entry, Sweep, Sweeps, arguments, defaults_of, parameters
@@ -210,17 +210,11 @@ def verify(sweep: Sweep, folder: Path, data_files: DataFiles | None = None, othe
         problems.append(f"ids in {folder} are not checked, since data are missing: {error}")
     seen: set[tuple] = set()
     shapes = None if points is None else shapes_of(points.values())
-    known = Points(shapes or {})
     for path, table in readable_parts(folder, problems):
-        found = known.recognised(settings_in(table))
-        if shapes is not None and (left_out := sound_runs(table, table.schema, shapes, points=found).left_out):
-            problems.append(f"{path}: {in_words(left_out)}")
-        runs = {(found.get(id, id), *rest) for id, *rest in runs_in(table).itertuples(index=False, name=None)}
-        if runs & seen:
-            problems.append(
-                f"{path}: {len(runs & seen):,} runs that another part has as well: `bench merge` drops them"
-            )
-        seen |= runs
+        if shapes is not None:
+            sound = sound_runs(table, table.schema, shapes, seen)
+            problems += [f"{path}: {in_words(sound.left_out)}"] if sound.left_out else []
+            seen |= sound.runs
     return problems
 
 

@@ -111,6 +111,7 @@ def test_runs_that_are_given_up_stop_no_other_sweep(tmp_path, pool):
         run_all([upcoming(sweep, tmp_path, pool) for sweep in sweeps], pool)
     assert pool.threads.began.count("dies") == 2
     assert len(table(tmp_path / "smoke" / "lives").groupby(["point", "trial", "seed"])) == 8
+    assert not list((tmp_path / "smoke" / "dies").glob("*.parquet"))
 
 
 def test_no_program_is_compiled_twice_while_there_is_other_work():

@@ -200,10 +200,8 @@ def test_values_are_lists_however_they_come():
 def test_rounds_replace_the_sweeps_and_must_fit_its_evaluations():
     sweep = walks()
     assert (with_rounds(sweep, 40).num_rounds, with_rounds(sweep, 40).eval_every) == (40, 5)
-    with pytest.raises(InputError, match="evaluated every 5 rounds, so give 20 or 25"):
+    with pytest.raises(InputError, match="evaluated every 5 rounds, so give a multiple"):
         with_rounds(sweep, 22)
-    with pytest.raises(InputError, match="so give 5"):
-        with_rounds(sweep, 2)
     at_end = with_rounds(sweep._replace(eval_every=20), 7)
     assert (at_end.num_rounds, at_end.eval_every) == (7, 7)
     assert with_rounds(sweep._replace(eval_every=None), 7).eval_every is None
@@ -213,7 +211,7 @@ def test_rounds_replace_the_sweeps_and_must_fit_its_evaluations():
 
 
 def test_rounds_that_follow_from_the_data_are_not_replaced():
-    with pytest.raises(InputError, match="give --grid num_epochs"):
+    with pytest.raises(InputError, match="follow from its data and points"):
         with_rounds(made("ppsgd_digits", "smoke"), 100)
     with pytest.raises(InputError, match="set their own number of rounds"):
         with_rounds(made("ppsgd_theory", "smoke"), 100)

@@ -110,7 +110,7 @@ def test_verify_names_what_is_wrong_and_changes_nothing(tmp_path):
     before = {path: path.read_bytes() for path in folder.iterdir()}
     said = status.verify(walks(steps=(0.1, 0.2)), folder)
     assert any("is damaged" in line for line in said)
-    assert any("another part has as well" in line for line in said)
+    assert any("that are duplicates" in line for line in said)
     assert any("of other settings" in line for line in said)
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
