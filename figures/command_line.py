@@ -1,6 +1,5 @@
 """The command line: python -m figures --help."""
 
-import json
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -13,7 +12,7 @@ from typer.core import TyperGroup
 
 from bench.analysis import tables
 from bench.analysis.saving import save_picture, save_printed
-from bench.cli.options import Json, Version
+from bench.cli.options import Version
 from bench.cli.options import path as given_path
 from bench.errors import InputError, cannot_write, unknown_name
 from bench.files import record, write_whole
@@ -28,11 +27,10 @@ TUNINGS = ("paper", "validation", "both")
 DRAW = "draw"  # the default command
 NARROWEST, WIDEST = 3, 50  # inches, of a picture for print
 WORTH_PROCESSES = 6  # groups of figures for which the start of further processes pays
-FLAGS = ("--help", "--pdf", "--brief", "--json", "--check")  # options without a value
+FLAGS = ("--help", "--pdf", "--brief")  # options without a value
 
 Names = Annotated[list[str] | None, typer.Argument(help="Names of figures; default all.")]
 Papers = Annotated[list[str] | None, typer.Argument(help="Short names of papers; default all.")]
-Nothing = Annotated[list[str] | None, typer.Argument(hidden=True)]
 Results = Annotated[Path, typer.Option(parser=given_path, metavar="PATH", help="Results folder.")]
 Scale = Annotated[str | None, typer.Option(help="smoke for smoke runs; default all others, where there are any.")]
 Folder = Annotated[
@@ -297,25 +295,16 @@ def by_sweeps(names: Sequence[str]) -> dict[tuple[str, ...], list[str]]:
 
 
 @app.command("list")
-def list_(as_json: Json = False) -> None:
+def list_() -> None:
     """List the figures and tables, with one line about each.
 
-    Example: python -m figures list --json
+    Example: python -m figures list
     """
     from figures import FIGURES
 
-    if as_json:
-        rows = [{"name": name, "what": each.summary, "sweep": _sweep(each)} for name, each in FIGURES.items()]
-        print(json.dumps(rows, indent=2))
-        return
     width = max(map(len, FIGURES))
     for name, figure in FIGURES.items():
         print(f"{name:{width}}  {figure.summary}")
-
-
-def _sweep(figure: Figure) -> str | tuple[str, ...] | None:
-    """Return the sweep of a figure, all of them where it has several, or None where it needs no runs."""
-    return figure.sweeps if len(figure.sweeps) > 1 else next(iter(figure.sweeps), None)
 
 
 @app.command()
@@ -367,7 +356,6 @@ def claims(
 
 @app.command()
 def report(
-    nothing: Nothing = None,
     results: Results = Path("results"),
     out: Page = None,
     scale: Scale = None,
@@ -382,8 +370,6 @@ def report(
     from figures.pages.report.write import write
 
     check_scale(scale)
-    if nothing:
-        raise InputError(f"report takes no names, but got {' '.join(nothing)!r}: leave them out")
     path, beside, shown = write(results, scale, out, REPOSITORY)
     whole = sum(file.stat().st_size for file in beside.rglob("*") if file.is_file())
     print(f"{path} ({path.stat().st_size / 1e6:.1f} MB, and {whole / 1e6:.1f} MB of files in {beside.name})")
@@ -391,15 +377,13 @@ def report(
 
 
 @app.command()
-def board(nothing: Nothing = None, results: Results = Path("results"), out: Page = None) -> None:
+def board(results: Results = Path("results"), out: Page = None) -> None:
     """Write the HTML page of the board, all methods by task and epsilon, and its tables as CSV, Markdown and LaTeX.
 
     Example: python -m figures board
     """
     from figures.pages.board.write import write
 
-    if nothing:
-        raise InputError(f"board takes no names, but got {' '.join(nothing)!r}: leave them out")
     path, shown = write(results, out)
     for line in shown.left_out:
         print(f"left out: {line}", file=sys.stderr)
@@ -407,12 +391,7 @@ def board(nothing: Nothing = None, results: Results = Path("results"), out: Page
 
 
 @app.command()
-def docs(
-    results: Results = Path("results"),
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; the exit status is 1 where a page is outdated.")
-    ] = False,
-) -> None:
+def docs() -> None:
     """Update the generated parts of README.md and docs from the claims. Run it in the repository's folder.
 
     Example: python -m figures claims; python -m figures docs
@@ -422,10 +401,8 @@ def docs(
     root = Path.cwd()
     if not (root / "docs" / "papers").is_dir():
         raise InputError(f"{root} has no folder docs/papers: run this in the repository's folder")
-    for page, text in outdated(root, results / KEPT / "figures").items():
+    for page, text in outdated(root, Path("results") / KEPT / "figures").items():
         print(page)
-        if check:
-            raise typer.Exit(1)
         write_whole(page, text)
 
 

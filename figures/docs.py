@@ -9,7 +9,7 @@ A generated part is between a comment that names it and `<!-- end -->`:
     <!-- shares -->           which share of the published grids and tables has been run
     <!-- runs -->             how many runs there are of every paper, and how long they took
     <!-- measured NAMES -->   what `python -m bench perf NAMES` measured
-    <!-- accelerators -->     what GPUs and TPUs reach, as `python -m bench perf --accelerator` measured
+    <!-- accelerators -->     what GPUs and TPUs reach, as `python -m bench perf accelerator` measured
 
 Verdicts are those that `python -m figures claims` wrote next to the figures.
 """
@@ -202,7 +202,7 @@ def accelerators_part(folder: Path) -> str:
     results = folder.parent.parent
     paths = sorted(results.glob(PERF_OF_ACCELERATORS))
     if not paths:
-        raise InputError(f"{results} has no {PERF_OF_ACCELERATORS}: run `python -m bench perf --accelerator` there")
+        raise InputError(f"{results} has no {PERF_OF_ACCELERATORS}: run `python -m bench perf accelerator` there")
     parts = []
     for path in paths:
         found = json.loads(path.read_text())

@@ -26,9 +26,9 @@ def attack(
     ] = None,
     runs: Annotated[int, "Runs of the membership attack."] = 64,
     canaries: Annotated[int, "Canary users in the run for the estimate; 0 leaves it out."] = 100,
-    split: Annotated[int, "Data split, whose settings are attacked."] = 0,
     out: Out = "results",
     board: str = "board",
+    split: int = 0,
     seed: int = 0,
     fresh: bool = False,
     say: Callable[[str], None] = lambda line: None,
@@ -42,6 +42,7 @@ def attack(
 
     Args:
         board: its folder; "board" is OUT/board.
+        split: whose settings and data are taken.
         seed: of membership, canaries, and all runs.
         fresh: attack all again; the earlier table is kept as earlier-attacks.csv.
         say: receives a line after each row, and some while one is computed.

@@ -13,10 +13,10 @@ from bench.attacks import attack as attack_board
 from bench.cli.command import command
 from bench.cli.data import app as data_app
 from bench.cli.options import Commands, Json, Version, path
-from bench.cli.privacy import epsilon, noise
 from bench.cli.signals import on_stop
 from bench.comparison.defaults import COMPARISON
 from bench.errors import InputError, unknown_name
+from bench.privacy import sums
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,14 +31,24 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(data_app, name="data")
-app.command()(epsilon)
-app.command()(noise)
 say = partial(typer.echo, err=True)
 
 
 @app.callback()
 def options(version: Version = False) -> None:
     """Options that come before a command."""
+
+
+@command(app, sums.epsilon)
+def epsilon(found: dict[str, Any]) -> None:
+    """Example: python -m bench epsilon --noise-multiplier 1 --sampling-rate 0.01 --steps 20000 --delta 1e-4"""
+    typer.echo(f"{found['epsilon']:.6g}\n{found['meaning']}")
+
+
+@command(app, sums.noise, say=say)
+def noise(found: dict[str, Any]) -> None:
+    """Example: python -m bench noise --epsilon 2 --sampling-rate 0.01 --steps 20000 --delta 1e-4"""
+    typer.echo(f"{found['noise_multiplier']:.6g}\n{found['meaning']}")
 
 
 @app.command(name="list")
@@ -246,32 +256,30 @@ def conformance(
 
 @app.command()
 def perf(
-    names: Annotated[list[str] | None, typer.Argument(help="Names of benchmarks; default all.")] = None,
-    accelerator: Annotated[
-        bool, typer.Option("--accelerator", help="Measure what this GPU or TPU reaches, in ten minutes, as JSON.")
-    ] = False,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Names of benchmarks, default all; or `accelerator`, of a GPU or TPU.")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             parser=path,
             metavar="PATH",
-            help="JSON file for the numbers; those of other benchmarks in it are kept. With --accelerator, default "
+            help="JSON file for the numbers; those of other benchmarks in it are kept. Of an accelerator, default "
             "perf-DEVICE.json.",
         ),
     ] = None,
 ) -> None:
     """Measure speed and memory against plain NumPy loops, and the share of this machine's peak performance reached.
 
-    With --accelerator, measure client updates, examples of DP-SGD and cells of Bhaskar et al. a second on a GPU or TPU.
+    `accelerator` measures, in ten minutes, client updates, examples of DP-SGD and cells of Bhaskar et al. a second on a
+    GPU or TPU.
 
     Example: python -m bench perf fedavg_round clipping_cnn
     """
     from bench.data.files import DataFiles
     from bench.perf import BENCHMARKS, report, report_accelerator
 
-    if accelerator:
-        if names:
-            raise InputError(f"--accelerator takes no names, but got {' '.join(names)}: leave them out")
+    if names == ["accelerator"]:
         report_accelerator(out, DataFiles())
         return
     for name in names or []:

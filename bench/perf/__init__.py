@@ -110,8 +110,8 @@ def report_accelerator(out: Path | None, data_files: DataFiles | None = None) ->
     device = jax.local_devices()[0]
     if device.platform == "cpu":
         raise InputError(
-            "--accelerator: JAX sees no GPU or TPU here: run it where there is one, or install the CUDA build of jax "
-            "with ./run_all.sh --gpu; without --accelerator, `perf` measures this processor"
+            "JAX sees no GPU or TPU here: run it where there is one, or install the CUDA build of jax "
+            "with ./run_all.sh --gpu; `perf` without a name measures this processor"
         )
     path = out or Path(f"perf-{re.sub('[^a-z0-9]+', '-', device.device_kind.lower()).strip('-')}.json")
     measured = json.dumps(accelerator.measure(data_files), indent=1) + "\n"

@@ -87,8 +87,8 @@ def test_an_empty_path_is_not_the_current_folder(bench, words, tmp_path, monkeyp
     ("words", "said"),
     [
         (["small_runs", "--out", "."], "--out . is no file of `bench perf`: name another file"),
-        (["users", "--accelerator"], "--accelerator takes no names, but got users"),
-        (["--accelerator"], "JAX sees no GPU or TPU here"),
+        (["users", "accelerator"], "no benchmark is called 'accelerator'"),
+        (["accelerator"], "JAX sees no GPU or TPU here"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_in_a_line(bench, words, said):

@@ -1,28 +1,28 @@
 """The command line of the accountants: numbers, their meaning, and one line for what cannot be used."""
 
 import itertools
-import json
 import math
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from bench.cli import privacy as commands
+from bench.cli.app import app
 from bench.errors import InputError
-from bench.privacy import accounting, events
-
-app = typer.Typer()
-app.command()(commands.epsilon)
-app.command()(commands.noise)
+from bench.privacy import accounting, events, sums
 
 EPSILON = {"--noise-multiplier": 1, "--sampling-rate": 0.01, "--steps": 20000, "--delta": 1e-4}
 NOISE = {"--epsilon": 2, "--sampling-rate": 0.01, "--steps": 2000, "--delta": 1e-4}
 
 
-def run(command, options, *flags):
+def run(command, options):
     arguments = [f"{name}={value}" for name, value in options.items() if value is not None]
-    return CliRunner().invoke(app, [command, *flags, *arguments])
+    return CliRunner().invoke(app, [command, *arguments])
+
+
+def facts(command, options):
+    """What the function of the command returns for these options."""
+    given = {name[2:].replace("-", "_"): value for name, value in options.items() if value is not None}
+    return getattr(sums, command)(**given)
 
 
 def test_epsilon_prints_the_number_and_a_line_that_says_what_it_means():
@@ -75,7 +75,7 @@ def test_balls_in_bins_are_those_of_the_accountant():
     assert float(number) == pytest.approx(accounting.epsilon(release, 100), rel=1e-5)
     assert "every unit in one of 100 bins" in meaning
     assert "add-or-remove one" in meaning
-    found = json.loads(run("epsilon", options, "--json").stdout)
+    found = facts("epsilon", options)
     assert (found["sampler"], found["accountant"]) == ("balls in bins", "bins")
     number, _ = run("noise", options | {"--noise-multiplier": None, "--epsilon": 2}).stdout.splitlines()
     enough = events.balls_in_bins_gaussian(float(number), num_bins=100, delta=1e-5)
@@ -83,19 +83,16 @@ def test_balls_in_bins_are_those_of_the_accountant():
     assert accounting.epsilon(enough, 100) <= 2 < accounting.epsilon(less, 100)
 
 
-def test_json_says_the_same():
-    result = json.loads(run("epsilon", EPSILON, "--json").stdout)
+def test_python_has_the_same_numbers_and_what_they_are_of():
+    result = facts("epsilon", EPSILON)
     assert result["epsilon"] == pytest.approx(8.181, rel=1e-3)
     assert result["neighbors"] == "add-or-remove one"
     assert result["sensitivity_in_clip_norms"] == 1.0
     assert (result["sampler"], result["accountant"], result["steps"]) == ("poisson", "pld", 20000)
 
 
-def test_json_stays_json_without_noise():
-    no_noise = EPSILON | {"--noise-multiplier": 0}
-    assert math.isinf(float(run("epsilon", no_noise).stdout.splitlines()[0]))
-    text = run("epsilon", no_noise, "--json").stdout
-    assert json.loads(text, parse_constant=pytest.fail)["epsilon"] == "inf"
+def test_without_noise_epsilon_is_infinite():
+    assert math.isinf(float(run("epsilon", EPSILON | {"--noise-multiplier": 0}).stdout.splitlines()[0]))
 
 
 def test_where_pld_finds_no_bound_that_is_said_and_no_number_is_printed():
@@ -114,7 +111,7 @@ def test_where_pld_finds_no_bound_that_is_said_and_no_number_is_printed():
 def test_epsilon_is_the_smaller_of_two_upper_bounds_and_the_line_says_which(by_pld, monkeypatch):
     monkeypatch.setitem(accounting.BY_RELATION, "pld", lambda *_: by_pld)
     options = {"--noise-multiplier": 0.5, "--sampling-rate": 1e-6, "--steps": 10**7, "--delta": 1e-7}
-    result = json.loads(run("epsilon", options, "--json").stdout)
+    result = facts("epsilon", options)
     by_rdp = float(run("epsilon", options | {"--accountant": "rdp"}).stdout.splitlines()[0])
     assert result["epsilon"] == pytest.approx(min(by_pld, by_rdp), rel=1e-5)
     assert result["accountant"] == ("rdp_wide" if by_rdp < by_pld else "pld")
@@ -124,7 +121,7 @@ def test_epsilon_is_the_smaller_of_two_upper_bounds_and_the_line_says_which(by_p
 @pytest.mark.parametrize(("epsilon", "accountant"), [(150, "pld"), (250, "rdp_wide")])
 def test_noise_for_an_epsilon_above_100_is_the_smallest_of_two_accountants(epsilon, accountant):
     options = {"--epsilon": epsilon, "--sampling-rate": 0.1, "--steps": 100, "--delta": 1e-5}
-    result = json.loads(run("noise", options, "--json").stdout)
+    result = facts("noise", options)
     assert result["accountant"] == accountant
     by_rdp = float(run("noise", options | {"--accountant": "rdp"}).stdout.splitlines()[0])
     assert (result["noise_multiplier"] < by_rdp) == (accountant == "pld")
@@ -193,46 +190,46 @@ def spent(shared, sigma):
 
 
 BAD = [
-    ("epsilon", {"--noise-multiplier": -1}, "--noise-multiplier=-1.0: give 0, or a number from 1e-06 to 1e+06."),
-    ("epsilon", {"--noise-multiplier": "nan"}, "--noise-multiplier=nan: give 0, or a number from 1e-06 to 1e+06."),
-    ("noise", {"--epsilon": 0}, "--epsilon=0.0: give a finite number above 0."),
-    ("noise", {"--epsilon": "inf"}, "--epsilon=inf: give a finite number above 0."),
-    ("noise", {"--epsilon": "nan"}, "--epsilon=nan: give a finite number above 0."),
+    ("epsilon", {"--noise-multiplier": -1}, "noise_multiplier=-1.0: give 0, or a number from 1e-06 to 1e+06."),
+    ("epsilon", {"--noise-multiplier": "nan"}, "noise_multiplier=nan: give 0, or a number from 1e-06 to 1e+06."),
+    ("noise", {"--epsilon": 0}, "epsilon=0.0: give a finite number above 0."),
+    ("noise", {"--epsilon": "inf"}, "epsilon=inf: give a finite number above 0."),
+    ("noise", {"--epsilon": "nan"}, "epsilon=nan: give a finite number above 0."),
     *(
         (command, options, message)
         for command in ("epsilon", "noise")
         for options, message in [
-            ({"--sampling-rate": 0}, "--sampling-rate=0.0: give a fraction above 0 and at most 1."),
-            ({"--sampling-rate": 1.1}, "--sampling-rate=1.1: give a fraction above 0 and at most 1."),
-            ({"--sampling-rate": "nan"}, "--sampling-rate=nan: give a fraction above 0 and at most 1."),
-            ({"--sampling-rate": None}, "--sampling-rate is missing: give the fraction of the units in a round."),
-            ({"--sampling": "none"}, "--sampling-rate=0.01: leave it out with --sampling none."),
-            ({"--steps": 0}, "--steps=0: give 1 to 10,000,000 with --accountant pld."),
-            ({"--delta": 0}, "--delta=0.0: give a probability from 1e-20 to below 1."),
-            ({"--delta": 1e-300}, "--delta=1e-300: give a probability from 1e-20 to below 1."),
-            ({"--delta": 1}, "--delta=1.0: give a probability from 1e-20 to below 1."),
-            ({"--delta": "nan"}, "--delta=nan: give a probability from 1e-20 to below 1."),
-            ({"--sampling": "fixd"}, "no --sampling is called 'fixd': did you mean fixed?"),
-            ({"--accountant": "prv"}, "no --accountant is called 'prv': choose from pld, rdp."),
+            ({"--sampling-rate": 0}, "sampling_rate=0.0: give a fraction above 0 and at most 1."),
+            ({"--sampling-rate": 1.1}, "sampling_rate=1.1: give a fraction above 0 and at most 1."),
+            ({"--sampling-rate": "nan"}, "sampling_rate=nan: give a fraction above 0 and at most 1."),
+            ({"--sampling-rate": None}, "sampling_rate is missing: give the fraction of the units in a round."),
+            ({"--sampling": "none"}, "sampling_rate=0.01: leave it out with sampling none."),
+            ({"--steps": 0}, "steps=0: give 1 to 10,000,000 with accountant pld."),
+            ({"--delta": 0}, "delta=0.0: give a probability from 1e-20 to below 1."),
+            ({"--delta": 1e-300}, "delta=1e-300: give a probability from 1e-20 to below 1."),
+            ({"--delta": 1}, "delta=1.0: give a probability from 1e-20 to below 1."),
+            ({"--delta": "nan"}, "delta=nan: give a probability from 1e-20 to below 1."),
+            ({"--sampling": "fixd"}, "no sampling is called 'fixd': did you mean fixed?"),
+            ({"--accountant": "prv"}, "no accountant is called 'prv': choose from pld, rdp."),
             (
                 {"--sampling": "balls_in_bins", "--accountant": "pld"},
-                "--sampling balls_in_bins has an accountant of its own: leave out --accountant.",
+                "sampling balls_in_bins has an accountant of its own: leave out accountant.",
             ),
             *(
                 (
                     {"--sampling": "balls_in_bins", "--sampling-rate": rate},
-                    f"--sampling-rate={rate}: with --sampling balls_in_bins it is 1/G, for G bins of 2 or more: give "
+                    f"sampling_rate={rate}: with sampling balls_in_bins it is 1/G, for G bins of 2 or more: give "
                     "0.5, 0.01 or the like.",
                 )
                 for rate in (1e-310, 0.03, 0.9, 1.0)
             ),
             (
                 {"--sampling": "fixed", "--accountant": "pld"},
-                "--accountant pld does not support --sampling fixed: use --accountant rdp.",
+                "accountant pld does not support sampling fixed: use accountant rdp.",
             ),
             (
                 {"--accountant": "pld", "--delta": 1e-15, "--steps": 100_000},
-                "--accountant pld is not exact below --delta 1e-09 here: leave it out, or use rdp.",
+                "accountant pld is not exact below delta 1e-09 here: leave it out, or use rdp.",
             ),
         ]
     ),

@@ -134,7 +134,7 @@ def test_runs_are_counted_by_paper():
 def test_what_an_accelerator_reaches_is_what_was_measured(tmp_path):
     folder = tmp_path / "sweeps" / "figures"
     folder.mkdir(parents=True)
-    with pytest.raises(InputError, match=r"has no perf-\*\.json: run `python -m bench perf --accelerator` there"):
+    with pytest.raises(InputError, match=r"has no perf-\*\.json: run `python -m bench perf accelerator` there"):
         accelerators_part(folder)
     line = {"what": "a | b", "value": 256_200_000.0, "unit": "updates/s", "ms": 0.39, "share_of_limit": 0.092}
     about = {"device": "Chip 1", "date": "2026-01-02", "jax": "0.10", "peak_gflops": 4e5}

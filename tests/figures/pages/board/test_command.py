@@ -65,7 +65,7 @@ def test_what_cannot_be_used_is_named_and_the_rest_is_shown(command, tmp_path):
     ("words", "said"),
     [
         (["--results", "nowhere"], "no board in nowhere: run `python -m bench board --out nowhere` first"),
-        (["digits"], "board takes no names, but got 'digits'"),
+        (["digits"], "unexpected extra argument(s) (digits)"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(command, words, said):

@@ -47,7 +47,7 @@ def test_the_command_says_where_the_page_is_and_how_large(command, tmp_path):
     [
         (["--results", "nowhere"], "no results in nowhere: first run `python -m bench run all --out nowhere`"),
         (["--scale", "laptp"], "no scale is called 'laptp': did you mean laptop?"),
-        (["ppsgd"], "report takes no names"),
+        (["ppsgd"], "unexpected extra argument(s) (ppsgd)"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(command, words, said):

@@ -1,48 +1,33 @@
-"""The command line of the accountants: `epsilon` and `noise`, for Gaussian noise on a sum of clipped vectors.
+"""The epsilon of Gaussian noise on sums of clipped vectors, and the noise for an epsilon, by a sampling scheme.
 
-python -m bench epsilon --noise-multiplier 1 --sampling-rate 0.01 --steps 20000 --delta 1e-4
-python -m bench noise --epsilon 2 --sampling-rate 0.01 --steps 20000 --delta 1e-4
-
-The first prints 8.18096, the second 2.56141; each then prints one line that explains the number.
+Epsilon 8.18096 is that of 20,000 sums with noise multiplier 1, a sampling rate of 0.01 and delta 1e-4; 2.56141 is the
+noise multiplier for epsilon 2.
 """
 
-import json
 import math
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
 
 from bench.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from bench.privacy.events import Release
 
-Rate = Annotated[
-    float | None,
-    typer.Option(help="Fraction of the units in a round; 1/G for G bins; leave it out without sampling."),
-]
-Steps = Annotated[int, typer.Option(help="Number of noisy sums that are released.")]
-Delta = Annotated[float, typer.Option(help="Delta of (epsilon, delta)-DP.")]
+Steps = Annotated[int, "Number of noisy sums that are released."]
+Delta = Annotated[float, "Delta of (epsilon, delta)-DP."]
+Rate = Annotated[float | None, "Fraction of the units in a round; 1/G for G bins; leave it out without sampling."]
 Sampling = Annotated[
     str,
-    typer.Option(
-        help="poisson (each unit independently; add-or-remove), fixed (a fixed number without replacement; replace "
-        "one, which changes the sum by up to 2 C), balls_in_bins (each unit draws one of G bins for the whole run, and "
-        "bins take turns; add-or-remove), none (every unit; add-or-remove)."
-    ),
+    "poisson (each unit independently; add-or-remove), fixed (a fixed number without replacement; replace one, which "
+    "changes the sum by up to 2 C), balls_in_bins (each unit draws one of G bins for the whole run, and bins take "
+    "turns; add-or-remove), none (every unit; add-or-remove).",
 ]
 Accountant = Annotated[
     str | None,
-    typer.Option(
-        help="pld (privacy loss distributions; exact without sampling), or rdp (Renyi DP: the number of Opacus, or "
-        "less where its orders end). Left out: the smaller of the two where both are proven. Balls in bins have their "
-        "own."
-    ),
+    "pld (privacy loss distributions; exact without sampling), or rdp (Renyi DP: the number of Opacus, or less where "
+    "its orders end). Left out: the smaller of the two where both are proven. Balls in bins have their own.",
 ]
 ACCOUNTANTS = {"pld": "pld", "rdp": "rdp_wide"}  # option -> accountant of a release
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of two lines.")]
-
-
 LONG = 100_000  # steps from which finding the noise by privacy loss distributions takes more than some seconds
 MOST_STEPS = {"rdp": 10**12, "pld": 10**7}  # with more steps, a privacy loss distribution takes minutes
 BINS = "balls_in_bins"
@@ -50,25 +35,27 @@ NOISE = (1e-6, 1e6)  # multipliers that the accountants can compute with; also 0
 
 
 def epsilon(
-    noise_multiplier: Annotated[
-        float, typer.Option(help="Standard deviation of the noise on the sum, divided by the clip norm C.")
-    ],
+    *,
+    noise_multiplier: Annotated[float, "Standard deviation of the noise on the sum, divided by the clip norm C."],
     steps: Steps,
     delta: Delta,
     sampling_rate: Rate = None,
     sampling: Sampling = "poisson",
     accountant: Accountant = None,
-    as_json: Json = False,
-) -> None:
-    """Print the epsilon of a number of noisy sums, and one line that explains it.
+) -> dict[str, Any]:
+    """Find the epsilon of a number of noisy sums, with one line that explains it.
 
-    Example: python -m bench epsilon --noise-multiplier 1 --sampling-rate 0.01 --steps 20000 --delta 1e-4
+    Returns:
+        epsilon, what it was computed for, and "meaning", which says so in words.
+
+    Raises:
+        InputError: for a value that cannot be used.
     """
     from bench.privacy import accounting, events
 
     sigma = noise_multiplier
     usable = sigma == 0 or NOISE[0] <= sigma <= NOISE[1]
-    events.require("--noise-multiplier", sigma, usable, f"give 0, or a number from {NOISE[0]:g} to {NOISE[1]:g}")
+    events.require("noise_multiplier", sigma, usable, f"give 0, or a number from {NOISE[0]:g} to {NOISE[1]:g}")
     tried = _accountants(sampling, steps, delta, accountant)
     rate = _checked(steps, delta, sampling_rate, sampling, tried[0])
     each = [_release(sigma, sampling, rate, by, delta) for by in tried]
@@ -76,30 +63,38 @@ def epsilon(
     bounds = [bound for bound in found if not math.isnan(bound[0])]
     if not bounds:
         raise InputError(
-            f"accountant {accountant} finds no bound for so little noise, or so small a sampling rate: "
-            "use --accountant rdp, or more noise"
+            f"accountant {accountant} finds no bound for so little noise, or so small a sampling rate: use "
+            "rdp, or more noise"
         )
     value, release = min(bounds, key=lambda bound: bound[0])
     meaning = f"epsilon at delta {delta:g} of {_meaning(release, steps, value, tried)}"
-    _print("epsilon", value, f"{value:.6g}", meaning, release, steps, rate, as_json)
+    return {"epsilon": value} | _facts(release, steps, rate, meaning)
 
 
 def noise(
-    epsilon: Annotated[float, typer.Option(help="The largest epsilon allowed.")],
+    *,
+    epsilon: Annotated[float, "The largest epsilon allowed."],
     steps: Steps,
     delta: Delta,
     sampling_rate: Rate = None,
     sampling: Sampling = "poisson",
     accountant: Accountant = None,
-    as_json: Json = False,
-) -> None:
-    """Print the smallest noise multiplier that keeps within an epsilon, and one line that explains it.
+    say: Callable[[str], None] = lambda line: None,
+) -> dict[str, Any]:
+    """Find the smallest noise multiplier that keeps within an epsilon, with one line that explains it.
 
-    Example: python -m bench noise --epsilon 2 --sampling-rate 0.01 --steps 20000 --delta 1e-4
+    Args:
+        say: receives a line before what can take minutes.
+
+    Returns:
+        noise_multiplier, what it was computed for, and "meaning", which says so in words.
+
+    Raises:
+        InputError: for a value that cannot be used.
     """
     from bench.privacy import accounting, events
 
-    events.require("--epsilon", epsilon, 0 < epsilon < math.inf, "give a finite number above 0")
+    events.require("epsilon", epsilon, 0 < epsilon < math.inf, "give a finite number above 0")
     tried = _accountants(sampling, steps, delta, accountant)
     rate = _checked(steps, delta, sampling_rate, sampling, tried[0])
 
@@ -116,7 +111,7 @@ def noise(
         return sigma
 
     if release(1.0, tried[0]).accountant == "pld" and steps >= LONG:
-        typer.echo(f"computing privacy loss distributions of {steps:,} steps, which can take minutes", err=True)
+        say(f"computing privacy loss distributions of {steps:,} steps, which can take minutes")
     found, refused = [], None
     for by in tried:
         try:
@@ -131,7 +126,7 @@ def noise(
     meaning += _meaning(release(sigma, by), steps, epsilon, tried)
     if epsilon > accounting.PLD_LIMIT / 2 and math.isnan(accounting.epsilon(release(0.999 * sigma, by), steps)):
         meaning = f"{meaning[:-1]}; with less noise it is not computed."
-    _print("noise_multiplier", sigma, f"{sigma:.6g}", meaning, release(sigma, by), steps, rate, as_json)
+    return {"noise_multiplier": sigma} | _facts(release(sigma, by), steps, rate, meaning)
 
 
 def _accountants(sampling: str, steps: int, delta: float, named: str | None) -> tuple[str, ...]:
@@ -152,31 +147,31 @@ def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: st
 
     known = (*events.SAMPLINGS, BINS)
     if sampling not in known:
-        raise unknown_name("--sampling", sampling, known)
+        raise unknown_name("sampling", sampling, known)
     if accountant not in ACCOUNTANTS:
-        raise unknown_name("--accountant", accountant, ACCOUNTANTS)
+        raise unknown_name("accountant", accountant, ACCOUNTANTS)
     if (sampling, accountant) == ("fixed", "pld"):
-        raise InputError("--accountant pld does not support --sampling fixed: use --accountant rdp.")
+        raise InputError("accountant pld does not support sampling fixed: use accountant rdp.")
     if (sampling, accountant) == (BINS, "pld"):
-        raise InputError(f"--sampling {BINS} has an accountant of its own: leave out --accountant.")
+        raise InputError(f"sampling {BINS} has an accountant of its own: leave out accountant.")
     least = accounting.smallest_delta(steps)
     if (sampling, accountant) == ("poisson", "pld") and delta < least:
-        raise InputError(f"--accountant pld is not exact below --delta {least:g} here: leave it out, or use rdp.")
+        raise InputError(f"accountant pld is not exact below delta {least:g} here: leave it out, or use rdp.")
     most = MOST_STEPS[accountant]
-    events.require("--steps", steps, 1 <= steps <= most, f"give 1 to {most:,} with --accountant {accountant}")
-    events.check_delta("--delta", delta)
+    events.require("steps", steps, 1 <= steps <= most, f"give 1 to {most:,} with accountant {accountant}")
+    events.check_delta("delta", delta)
     if sampling_rate is None:
         if sampling != "none":
-            raise InputError("--sampling-rate is missing: give the fraction of the units in a round.")
+            raise InputError("sampling_rate is missing: give the fraction of the units in a round.")
         return 1.0
-    events.require("--sampling-rate", sampling_rate, 0 < sampling_rate <= 1, "give a fraction above 0 and at most 1")
+    events.require("sampling_rate", sampling_rate, 0 < sampling_rate <= 1, "give a fraction above 0 and at most 1")
     if sampling == "none":
-        events.require("--sampling-rate", sampling_rate, sampling_rate == 1, "leave it out with --sampling none")
+        events.require("sampling_rate", sampling_rate, sampling_rate == 1, "leave it out with sampling none")
     if sampling == BINS:
         bins = round(min(1 / sampling_rate, 1e300))  # the inverse of the smallest rates is infinite
         whole = bins > 1 and math.isclose(sampling_rate * bins, 1, rel_tol=1e-6)
-        remedy = f"with --sampling {BINS} it is 1/G, for G bins of 2 or more: give 0.5, 0.01 or the like"
-        events.require("--sampling-rate", sampling_rate, whole, remedy)
+        remedy = f"with sampling {BINS} it is 1/G, for G bins of 2 or more: give 0.5, 0.01 or the like"
+        events.require("sampling_rate", sampling_rate, whole, remedy)
     return sampling_rate
 
 
@@ -215,16 +210,10 @@ def _meaning(release: "Release", steps: int, value: float, tried: tuple[str, ...
     return text + "."
 
 
-def _print(
-    name: str, value: float, text: str, meaning: str, release: "Release", steps: int, rate: float, as_json: bool
-) -> None:
-    if not as_json:
-        typer.echo(f"{text}\n{meaning}")
-        return
+def _facts(release: "Release", steps: int, rate: float, meaning: str) -> dict[str, Any]:
     from bench.privacy import events
 
-    fields = {
-        name: value if math.isfinite(value) else str(value),  # JSON has no inf and no nan
+    return {
         "delta": release.delta,
         "steps": steps,
         "sampling_rate": rate,
@@ -234,4 +223,3 @@ def _print(
         "accountant": release.accountant,
         "meaning": meaning,
     }
-    typer.echo(json.dumps(fields))
