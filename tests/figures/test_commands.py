@@ -10,9 +10,9 @@ import pytest
 from few import keep
 from made_up_runs import digit_runs, synthetic_runs, write
 
+from bench import processes
 from figures import FIGURES, PAPERS
 from figures.ppsgd.claims import CLAIMS
-from figures.shared import processes
 from figures.shared.figure import Figure
 from figures.shared.runs import no_results
 
@@ -139,7 +139,7 @@ def test_claims_of_several_papers_are_in_one_table_as_well(figures, results, mon
     paper, never = PAPERS["ppsgd"], [claim._replace(sweep="never") for claim in CLAIMS[:1]]
     others = [paper._replace(name="another", claims=CLAIMS[5:7]), paper._replace(name="unrun", claims=never)]
     keep(monkeypatch, SOME, [paper, *others])
-    monkeypatch.setattr(processes, "_cores", lambda: 1)  # other processes know nothing of these papers
+    monkeypatch.setattr(processes, "cores", lambda: [0])  # other processes know nothing of these papers
     status, out, err = figures("claims")
     assert status == 0
     assert err == ["the claims of unrun are left out: " + str(no_results(results, None, ["never"]))]
