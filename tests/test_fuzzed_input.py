@@ -3,12 +3,7 @@
 import pytest
 from fuzzing.kinds import KINDS, attempt_all
 
-FEW = {
-    "conditions": 20,
-    "method files": 20,
-    "files of clients": 25,
-    "parts of results": 15,
-}
+FEW = {"conditions": 20, "method files": 20, "files of clients": 25, "parts of results": 15}
 MANY = 400
 
 
@@ -17,13 +12,9 @@ def scratch(tmp_path_factory):
     return tmp_path_factory.mktemp("fuzzed")
 
 
-def assert_no_fault(case, fault):
-    assert fault is None, f"{fault}, from {str(case)[:300]}"
-
-
 @pytest.mark.parametrize("kind", FEW)
 def test_malformed_input_is_one_line(kind, scratch):
-    attempt_all(kind, FEW[kind], scratch, assert_no_fault)
+    attempt_all(kind, FEW[kind], scratch)
 
 
 @pytest.mark.slow
@@ -31,4 +22,4 @@ def test_malformed_input_is_one_line(kind, scratch):
 def test_much_malformed_input_is_one_line(kind, scratch, request):
     """The same cases every time; `--hypothesis-seed=random`, or a number, tries others."""
     chosen = request.config.getoption("--hypothesis-seed") is not None
-    attempt_all(kind, MANY, scratch, assert_no_fault, derandomize=not chosen)
+    attempt_all(kind, MANY, scratch, derandomize=not chosen)

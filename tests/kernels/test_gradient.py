@@ -108,11 +108,6 @@ def test_an_infinite_threshold_sums_and_a_zero_gradient_stays_zero():
     np.testing.assert_array_equal(gradient.clip(jnp.zeros(3), 1.0), np.zeros(3))
 
 
-def test_a_gradient_whose_square_overflows_adds_nothing_beyond_C():
-    total, _ = gradient.clipped_sum({"w": jnp.array([[1e30, -1e30], [3.0, 4.0]])}, 1.0)
-    assert distance(total, {"w": np.array([0.6, 0.8])}) <= 1 + ROUNDING
-
-
 LAYERS = {"first": {"kernel": (3, 2), "bias": (2,)}, "second": {"kernel": (2, 2)}, "scale": (4,)}
 
 

@@ -144,14 +144,3 @@ def test_predictions_are_those_of_w_plus_theta_in_every_form():
     close(scores(Additive(w), inputs, x), alone)
     close(scores(w, inputs, x), alone)
     close(scores(Additive(w[0], theta=jnp.asarray(theta[:, 0])), inputs, x), np.asarray(expected)[..., 0])
-
-
-def test_the_squared_loss_is_half_the_squared_distance():
-    w, theta, x, y = (
-        jnp.array([[1.0, 2.0], [0.0, 1.0]]),
-        jnp.array([[0.0, 1.0], [1.0, 0.0]]),
-        jnp.array([1.0, 2.0]),
-        0.0,
-    )
-    assert float(squared_loss(w, theta, (x, jnp.array([1.0, 1.0])))) == 0.5 * (6.0**2 + 2.0**2)
-    assert float(squared_loss(w[0], theta[0], (x, y))) == 0.5 * 7.0**2

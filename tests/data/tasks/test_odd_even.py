@@ -11,7 +11,6 @@ from bench.data.dataset import LocalCopy
 from bench.data.files import DataFiles
 from bench.data.tasks import digits, odd_even
 from bench.data.tasks.quadratic import LABEL_NOISE, half_square, lipschitz, quadratic
-from bench.data.tasks.registry import TASKS
 from bench.errors import InputError
 from bench.models.additive import Additive
 
@@ -140,12 +139,6 @@ def test_silos_with_models_of_their_own_predict_on_their_own_records(pictures):
     flipped = odd_even.loss_and_error(Additive(jnp.zeros(50), alike.at[3].multiply(-1.0)), task)["test_error"]
     np.testing.assert_allclose(flipped, one["test_error"] + (1 - 2 * errors[3]) / 25, rtol=1e-5)
     assert np.isnan(odd_even.loss_and_error(Additive(jnp.zeros(50), alike.at[3].set(jnp.nan)), task)["test_error"])
-
-
-def test_sizes_of_the_experiment():
-    assert odd_even.NUM_RECORDS == 1238
-    assert len(odd_even.PAIRS) == 25
-    assert {"odd_even", "odd_even_hinge", "odd_even_script_bound", "odd_even_published", "quadratic_512"} <= set(TASKS)
 
 
 # The quadratic.

@@ -24,20 +24,6 @@ def quick(no_layout):
     """Laying out is most of the time."""
 
 
-AS_PUBLISHED = (
-    "averaged model after the last round, published settings, untuned "
-    "(step size 0.3, momentum 0.5, clipping norm 1, batches of 64)"
-)
-EXAMINED = {
-    "pfl_one_client": "after the last round, untuned (step size 0.1 to 0.3, momentum 0.5 to 0.9, clipping norm 0.1 to "
-    "1, batches of 64 to 2048)",
-    "pfl_table5": "after the last round, untuned (step size 0.1 to 0.3, momentum 0.5 to 0.9, clipping norm 0.1 to 1, "
-    "batches of 64)",
-    "pfl_small_epsilon": "after the last round, untuned (step size 0.1 to 0.3, momentum 0.5, clipping norm 1, batches "
-    "of 64 to 128)",
-}
-
-
 def cell_of(table, **values):
     """The one row with these values."""
     (found,) = table[at(**values)(table)].itertuples()
@@ -67,9 +53,7 @@ def test_a_picture_says_what_it_is(name):
     )
     others = "larger for an example of several clients" in text
     assert others == (name not in ("pfl_overlap", "pfl_one_client"))  # it is what the one shows, and the other has none
-    if name != "pfl_overlap":
-        assert EXAMINED.get(name, AS_PUBLISHED) in text
-        assert "Only" not in text
+    assert ("untuned (step size 0.1 to 0.3" in text) == (name in ("pfl_one_client", "pfl_table5", "pfl_small_epsilon"))
     assert "no runs" not in text
 
 

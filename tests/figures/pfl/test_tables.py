@@ -81,14 +81,11 @@ def test_a_cell_is_the_mean_over_seeds_with_its_interval_beside_the_published_va
 @pytest.mark.parametrize(
     ("difference", "repetitions", "word"),
     [
-        (0.0, 3, "within 1 point of the published"),
         (0.9852 - 0.9752, 1, "within 1 point of the published"),
         (-0.01004, 1, "within 1 point of the published"),
         (-0.0101, 1, "1 to 2 points below"),
-        (0.0199, 1, "1 to 2 points above"),
         (0.7220 - 0.7420, 1, "1 to 2 points below"),
         (0.0201, 3, "more than 2 points above"),
-        (-0.5, 3, "more than 2 points below"),
         (np.nan, 3, "diverged"),
         (np.nan, np.nan, "not run"),
     ],

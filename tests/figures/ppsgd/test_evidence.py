@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 import pandas as pd
-import pytest
-from made_up_runs import DIGIT_CURVES, at, changed, claim_of, digit_runs, judge, risk, synthetic_runs
+from made_up_runs import DIGIT_CURVES, at, changed, claim_of, digit_runs, judge, synthetic_runs
 
 from figures.claims import rests_on
 from figures.ppsgd import claims_numbers as numbers
@@ -124,9 +123,3 @@ def test_a_verdict_names_the_edges_of_the_grid_it_rests_on():
     )
     found = judge(SILENT, wider)
     assert rests_on(found.margin) == "", found
-
-
-def test_the_runs_are_made_as_the_claims_expect():
-    """The made-up curves of the figure are all there, so that a missing one is what a test took away."""
-    assert set(DIGITS["personalization"]) == set(DIGIT_CURVES)
-    assert risk(0.1, INF, 0.0, 1000, 0) == pytest.approx(5e-6)

@@ -5,44 +5,8 @@ import string
 from hypothesis import strategies as st
 
 COLUMNS = ["step_size", "noise_multiplier", "algorithm", "nosuch", "inf", "nan", "seed", "__class__"]
-LITERALS = [
-    "0.1",
-    "1",
-    "-1",
-    "'walk'",
-    "''",
-    "True",
-    "None",
-    "[0.1, 0.2]",
-    "[]",
-    "('a',)",
-    "{1}",
-    "1j",
-    "b'x'",
-    "...",
-    "1e999",
-]
-OPERATORS = [
-    "<",
-    "<=",
-    "==",
-    "!=",
-    ">",
-    ">=",
-    "in",
-    "not in",
-    "is",
-    "=",
-    ":=",
-    "@",
-    "+",
-    "**",
-    "and",
-    "or",
-    "&",
-    "|",
-    ",",
-]
+LITERALS = ["0.1", "-1", "'walk'", "''", "None", "[0.1,0.2]", "[]", "('a',)", "{1}", "1j", "b'x'", "...", "1e999"]
+OPERATORS = ["<", "==", "!=", ">=", "in", "not in", "is", "=", ":=", "@", "+", "**", "and", "or", "&", "|", ","]
 
 # Letters of several languages, and characters that are no text. Hypothesis would first list all that exist, in seconds.
 ANY = string.printable + "äßéİ漢字😀\x00\x7f\x85\u200f\u2028\ufeff\U0010ffff"

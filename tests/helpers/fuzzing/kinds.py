@@ -78,18 +78,8 @@ KINDS = {
 }
 
 
-def attempt_all(
-    kind: str, number: int, scratch: Path, seen: Callable[[Any, str | None], None], *, derandomize: bool = True
-) -> None:
-    """Try so many inputs of a kind.
-
-    Args:
-        kind: of KINDS.
-        number: of inputs.
-        scratch: a folder that is there.
-        seen: told of each input what was wrong with it.
-        derandomize: whether they are the same each time.
-    """
+def attempt_all(kind: str, number: int, scratch: Path, *, derandomize: bool = True) -> None:
+    """Try so many inputs of a kind, in a folder that is there; `derandomize`: the same each time."""
     rows = run(walks(), scratch / "base", most=3)
     one = KINDS[kind]
 
@@ -104,7 +94,8 @@ def attempt_all(
     @given(one.cases(rows))
     def each(case: Any) -> None:
         with tempfile.TemporaryDirectory(dir=scratch) as work:
-            seen(case, one.attempt(case, Path(work)))
+            found = one.attempt(case, Path(work))
+            assert found is None, f"{found}, from {str(case)[:300]}"
 
     with small_suite():
         each()

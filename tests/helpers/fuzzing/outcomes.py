@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from unittest import mock
 
-STOPPED = "stopped; everything finished is kept, run the same command again to continue"
 LONGEST = 2000  # characters of a line that names culprit and remedy, without the words that were given
 
 
