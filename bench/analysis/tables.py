@@ -4,6 +4,7 @@ Text between two dollar signs in a cell is mathematics, in the subset of LaTeX t
 A cell may have several lines.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ LATEX = str.maketrans(
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "–": "--", "−": "$-$"}
     | {sign: f"${name}$" for sign, name in SIGNS.items()}  # pdfLaTeX has no such letters
 )
+PAGE = 95  # letters that fit the width of a page of 6.75 inches
 IN_FORMULA = str.maketrans({sign: name + " " for sign, name in SIGNS.items()} | {"−": "-"})
 
 
@@ -63,21 +65,29 @@ def markdown(cells: pd.DataFrame, words: bool = False) -> str:
 
 
 def plain(cells: pd.DataFrame, width: int = 100) -> str:
-    """Return a table for a terminal: the first column aligned left, and the others right. Columns that do not fit into
-    the width, in characters, follow in further tables, each of which repeats the first column.
-    """
-    first, *others = [[str(name), *map(str, cells[name])] for name in cells]
-    blocks: list[list[list[str]]] = []
-    room = 0
-    for column in others:
-        wide = 2 + max(map(len, column))
-        if not blocks or wide > room:
-            blocks.append([])
-            room = width - max(map(len, first))
-        blocks[-1].append([cell.rjust(wide) for cell in column])
-        room -= wide
-    names = [cell.ljust(max(map(len, first))) for cell in first]
-    return "\n\n".join("\n".join(map("".join, zip(names, *block, strict=True))) for block in blocks or [[]])
+    """Return a table for a terminal: the first column aligned left, and the others right, in `_parts` of this width."""
+    blocks = []
+    for part in _parts(cells, width):
+        columns = [[str(name), *map(str, part[name])] for name in part]
+        wide = [max(map(len, column)) for column in columns]
+        blocks.append([first.ljust(wide[0]) for first in columns[0]])
+        for column, letters in zip(columns[1:], wide[1:], strict=True):
+            blocks[-1] = [line + cell.rjust(2 + letters) for line, cell in zip(blocks[-1], column, strict=True)]
+    return "\n\n".join(map("\n".join, blocks))
+
+
+def _parts(cells: pd.DataFrame, width: float) -> list[pd.DataFrame]:
+    """Return a table in parts that fit a width in letters, each of which repeats the first column."""
+    first, *others = [max(_width(str(cell)) for cell in [name, *cells[name]]) for name in cells]
+    parts: list[list[int]] = []
+    room = 0.0
+    for place, wide in enumerate(others, start=1):
+        if not parts or 2 + wide > room:
+            parts.append([0])
+            room = width - first
+        parts[-1].append(place)
+        room -= 2 + wide
+    return [cells.iloc[:, part] for part in parts or [[0]]]
 
 
 def _words_and_formulas(cell: str) -> list[str]:
@@ -120,8 +130,13 @@ def _length(cell: str) -> float:
     return sum(map(len, parts[::2])) + 0.8 * sum(map(len, formulas))
 
 
-def latex(cells: pd.DataFrame) -> str:
-    """Return a LaTeX tabular, with the rules of the package booktabs."""
+def latex(cells: pd.DataFrame, width: float = math.inf) -> str:
+    """Return a LaTeX tabular, with the rules of the package booktabs; where it is wider than this number of letters,
+    several, each of which repeats the first column."""
+    return "\n".join(_tabular(part) for part in _parts(cells, width))
+
+
+def _tabular(cells: pd.DataFrame) -> str:
     table = [cells.columns, *cells.to_numpy()]
     head, *rows = [[_latex(str(cell), "r" if place else "l") for place, cell in enumerate(row)] for row in table]
     lines = [f"{' & '.join(row)} \\\\" for row in rows]
@@ -180,10 +195,10 @@ def draw(
 
 
 def save(cells: pd.DataFrame, folder: Path, name: str) -> list[Path]:
-    """Save Markdown and LaTeX beside the picture."""
+    """Save Markdown, and LaTeX that fits a page, beside the picture."""
     paths = [folder / f"{name}.{kind}" for kind in ("md", "tex")]
     with written_whole(paths) as files:
-        for path, text in zip(files, (markdown(cells), latex(cells)), strict=True):
+        for path, text in zip(files, (markdown(cells), latex(cells, PAGE)), strict=True):
             path.write_text(text)
     return paths
 

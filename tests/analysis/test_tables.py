@@ -40,6 +40,14 @@ def test_an_interval_is_written_up_to_the_values_that_its_metric_can_have():
     assert tables.with_interval(0.1, -0.1, 0.3) == "0.1000 [-0.1000, 0.3000]"
 
 
+def test_latex_that_is_wider_than_a_page_is_in_parts_that_repeat_the_first_column():
+    cells = pd.DataFrame({"name": ["a", "b"]} | {f"column {k}": ["0.123 ± 0.1", "1"] for k in range(6)})
+    parts = tables.latex(cells, 40).split(r"\end{tabular}")[:-1]
+    assert [part.count("column") for part in parts] == [2, 2, 2]
+    assert all(r"\toprule" in part and "name & column" in part and "a & 0.123" in part for part in parts)
+    assert tables.latex(cells).count(r"\begin{tabular}") == 1
+
+
 def test_latex_has_no_letters_that_pdflatex_lacks():
     text = tables.latex(pd.DataFrame({"ε = 1": ["0.5 ± 0.1", "$\\sigma ≤ 1$", "3 × 2 – −1"]}))
     assert text.isascii()
