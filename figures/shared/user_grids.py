@@ -97,8 +97,12 @@ def not_shown(name: str, figure: Figure, runs: pd.DataFrame, table: pd.DataFrame
 
 def say_own(drawing: matplotlib.figure.Figure, requests: Sequence[GridRequest]) -> None:
     """Write above a figure that its values are not those of the published sweep."""
-    said = "; ".join(f"{request.sweep} with {request.words}" for request in requests)
-    if said:
+    listed = []
+    for request in requests:
+        columns = [f"{name} = {words(values)}" for name, values in request.grid.items()]
+        rounds = [f"{request.rounds} rounds"] if request.rounds else []
+        listed.append(f"{request.sweep} with {'; '.join([*columns, *rounds])}")
+    if said := "; ".join(listed):
         drawing.text(0.01, 1.01, f"Own values, not the published grid: {said}.", fontsize=7.5, va="bottom")
 
 

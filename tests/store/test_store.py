@@ -123,9 +123,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_half_written(tmp_path, monke
         opened.open_parts(shapes("ab"))
         with monkeypatch.context() as patched:
             patched.setattr(os, where, fail(errno.ENOSPC))
-            with pytest.raises(
-                InputError, match=r"cannot write .*: the disk is full; everything finished"
-            ):
+            with pytest.raises(InputError, match=r"cannot write .*: the disk is full; everything finished"):
                 opened.write(rows("b"))
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
         opened.write(rows("b"))
