@@ -70,7 +70,7 @@ def parquet(
         names = [name for name in schema.names if (only is None or name in only) and name not in without]
         text = [name for name in names if schema.field(name).type in (pa.string(), pa.large_string())]
         return pq.read_table(pa.BufferReader(content), columns=names, read_dictionary=text if categories else None)
-    except (pa.ArrowException, OSError, ValueError):
+    except (pa.ArrowException, OSError, ValueError, KeyError):  # the last for a column that is there twice
         return None
 
 

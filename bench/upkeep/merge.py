@@ -106,9 +106,9 @@ def sources_in(folder: Path, left_out: list[str]) -> list[Source]:
     sources = []
     for place in sorted(places):
         problems: list[str] = []
-        table = next((table for _, table in readable_parts(place, problems, AGAIN)), None)
+        table = next((table for _, table in readable_parts(place, problems, AGAIN) if len(table)), None)
         if table is None:
-            left_out += problems
+            left_out += problems or [f"{place} holds no rows"]
         else:
             scale = str(table["scale"][0]) if "scale" in table.column_names else ""
             sources.append(Source(place, scale, str(table["sweep"][0]), read_request(place)))
