@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from made_up_parts import put
@@ -108,6 +109,19 @@ def test_a_part_without_a_column_that_status_needs_is_named(folder, column):
     runs, (problem,) = runs_there(folder)
     assert problem.startswith(f"{wrong} is not a part of these results (no column {column!r})")
     assert 0 < len(runs) < 8
+
+
+@pytest.mark.parametrize(("column", "values"), [("point", [1.5]), ("trial", ["a"]), ("seed", [[1]])])
+def test_a_part_with_a_column_of_another_kind_is_named(folder, column, values):
+    """Whoever can write a part can also name it by its digest."""
+
+    def change(table):
+        place = table.column_names.index(column)
+        return table.set_column(place, column, pa.array(values * len(table)))
+
+    wrong = changed(folder, change)
+    _, (problem,) = runs_there(folder)
+    assert problem.startswith(f"{wrong} is not a part of these results (column {column!r} has ")
 
 
 # ---- Tables of verdicts ----

@@ -26,7 +26,11 @@ from bench.files import write_whole
 IDENTITY = ["point", "trial", "seed"]  # names a run: no two rows of one `rounds` share these
 
 
-REQUIRED = (*IDENTITY, "sweep", "algorithm", "task", "rounds")  # columns that every part has
+WHOLE, TEXT = (pa.types.is_integer,), (pa.types.is_string, pa.types.is_large_string)
+REQUIRED = {  # columns that every part has, and of which kind
+    **dict.fromkeys(("point", "sweep", "algorithm", "task"), TEXT),
+    **dict.fromkeys(("trial", "seed", "rounds"), WHOLE),
+}
 DIGEST_IN_NAME = re.compile(r"part-[0-9a-f]{16}-([0-9a-f]{16})\.parquet")
 COLUMNS = "columns.parquet"
 REDO = "run the sweep again, which moves it aside and repeats its runs"
@@ -105,6 +109,10 @@ def read_part(
         raise UnusablePart(f"{path} is damaged", damaged=True)
     if lacking := [name for name in REQUIRED if name not in table.column_names]:
         raise UnusablePart(f"{path} is not a part of these results (no column {lacking[0]!r})", damaged=False)
+    for name, kinds in REQUIRED.items():
+        kind = table.schema.field(name).type
+        if not any(fits(kind.value_type if pa.types.is_dictionary(kind) else kind) for fits in kinds):
+            raise UnusablePart(f"{path} is not a part of these results (column {name!r} has {kind})", damaged=False)
     return table
 
 
