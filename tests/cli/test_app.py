@@ -173,7 +173,7 @@ def test_a_disk_that_fills_up_is_one_line_and_keeps_what_was_finished(bench, tmp
         status, _, lines = bench("run", "tiny", "--out", tmp_path, "--chunk", "2")
     assert status == 2
     assert [line for line in lines if line.startswith("error: ")] == lines[-1:]
-    assert "No space left on device; choose another --out" in lines[-1]
+    assert "the disk is full; everything finished so far is kept; choose another --out or free some space" in lines[-1]
     assert len(pd.read_parquet(tmp_path / "smoke" / "tiny")) == 2 * 5
     assert "6 runs to do, 2 in" in bench("run", "tiny", "--out", tmp_path)[2][0]
 
