@@ -51,7 +51,7 @@ def as_published(runs: pd.DataFrame) -> Margin:
     """Each mean over splits is within a tenth of the published one, by two one-sided tests; the published number, a
     mean of five splits, has the spread of ours."""
     if not runs["source"].str.startswith("School").all():
-        raise NotTestable("the runs are on generated schools: provide the file school.mat with --data-dir")
+        raise NotTestable("the runs are on generated schools: put school.mat into the folder BENCH_DATA")
     cells, margins = at_six(runs), []
     for name, place in [(name, ()) for name in (FEDAVG, LOCAL, MR_MTL) if cells.places(name)]:
         errors, theirs = -cells.values[name, place], -in_print().values[name, place].item()
