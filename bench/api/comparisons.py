@@ -34,7 +34,8 @@ def compare(
     task: Annotated[
         "str | Problem | Task | Callable[[int], Task]",
         "One of the comparisons that `list` has, or your own data: FILE.npz, or CSV or Parquet. FILE:NAME=VALUE,... "
-        "says more of such: client=COLUMN, label=COLUMN, regression=True, network=FILE.py:NAME, delta=NUMBER.",
+        "says more of such: client=COLUMN, label=COLUMN, regression=True, network=FILE.py:NAME, drop_small=True, "
+        "delta=NUMBER.",
     ] = "synthetic",
     epsilons: Annotated[
         float | Sequence[float], "Values of epsilon, separated by commas; the noise-free case is always added."

@@ -14,7 +14,10 @@ from bench.cli.signals import LINE, on_stop, stop_line, stopping
 from bench.errors import TRACEBACK, InputError, in_one_line
 
 # Messages of the system, and of libraries that cannot start a thread. Chunks that do not fit are halved first.
-NO_MEMORY = re.compile(r"out of memory|cannot allocate memory|resource temporarily unavailable", re.IGNORECASE)
+NO_MEMORY = re.compile(
+    r"out of memory|cannot allocate memory|resource temporarily unavailable|returned NULL without setting",
+    re.IGNORECASE,
+)
 UNEXPECTED = "unexpected"
 
 

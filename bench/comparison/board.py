@@ -60,7 +60,7 @@ def board_request(
     labels = [label for label, variant in known.items() if not variant.against]
     if methods is not None:
         there = _methods_in(Path(out) / BOARD / task) if not options.get("fresh") else set()
-        wanted = {in_legend(name, known, task) for name in methods}
+        wanted = {*in_legend(methods, known, task)}
         if excluded := sorted(wanted - {*labels}):
             raise InputError(f"{excluded[0]} has another adversary than the board: leave it out")
         labels = [label for label in labels if label in wanted | there]

@@ -88,7 +88,7 @@ def make_plan(request: Request) -> Plan:
     known = problem.level.baselines(task) if problem.baselines is None else problem.baselines
     usual = {label: variant for label, variant in known.items() if not variant.on_request}
     wanted = usual if request.baselines is None else request.baselines
-    wanted = list(dict.fromkeys(in_legend(name, known, problem.name) for name in wanted))
+    wanted = list(dict.fromkeys(in_legend(wanted, known, problem.name)))
     unfit = _unfit(usual, request, task) if problem.baselines is None and request.baselines is None else {}
     baselines = {label: known[label] for label in wanted if label not in unfit}
     variants = baselines | {label: _asked_for(method, known.values()) for label, method in request.methods.items()}
@@ -132,12 +132,24 @@ def _for_more_users(variant: Variant, factor: float) -> Variant:
     return variant._replace(method=for_more_users(variant.method), args={**variant.args, FACTOR: factor})
 
 
-def in_legend(name: str, known: Mapping[str, Variant], on: str) -> str:
-    """Return the name in the legend of a baseline that a caller names so, or by its method: "DP-FedAvg" or "dp_fedavg".
+def in_legend(names: Iterable[str], known: Mapping[str, Variant], on: str) -> list[str]:
+    """Return the names in the legend of baselines that a caller names so, or by their methods: "DP-FedAvg" or
+    "dp_fedavg". A name that has a comma may have been divided there.
 
     Raises:
         InputError: for another name, and for a method with several variants that none of them is named after.
     """
+    left, found = list(names), []
+    while left:
+        name = left.pop(0)
+        if left and (whole := f"{name}, {left[0]}") in known:
+            name = whole
+            del left[0]
+        found.append(_in_legend(name, known, on))
+    return found
+
+
+def _in_legend(name: str, known: Mapping[str, Variant], on: str) -> str:
     if name in known:
         return name
     alike = [label for label in known if _as_identifier(label) == _as_identifier(name)]

@@ -142,7 +142,7 @@ def read_protocol(folder: Path) -> Protocol:
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"{folder} is not the folder of a board's task, as it has no {PROTOCOL}: run `python -m bench board TASK` "
-            "first, for a task of the board; data of your own have no board, so leave --against out"
+            "first, for a task of the board; data of your own have none"
         ) from None
     except RecursionError:
         raise InputError(f"{folder / PROTOCOL} is damaged: move the folder elsewhere and run the board again") from None

@@ -162,7 +162,7 @@ def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: st
     events.check_delta("delta", delta)
     if sampling_rate is None:
         if sampling != "none":
-            raise InputError("sampling_rate is missing: give the fraction of the units in a round.")
+            raise InputError("sampling_rate is missing: give the fraction of the units in a round, or sampling none.")
         return 1.0
     events.require("sampling_rate", sampling_rate, 0 < sampling_rate <= 1, "give a fraction above 0 and at most 1")
     if sampling == "none":

@@ -172,10 +172,14 @@ def statuses(
         verified: also check every part and every id.
 
     Raises:
-        InputError: for an unknown name.
+        InputError: for an unknown name, a place of results that is no folder, and where nothing is there to be checked.
     """
     if scale not in SCALES:
         raise unknown_name("scale", scale, SCALES)
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out} is not a folder: choose the folder of results by --out")
+    if verified and not (out / kind_of(scale)).is_dir():
+        raise InputError(f"there are no results at scale {scale} in {out}: choose another --scale or --out")
     own = [path.parent.name for path in sorted((out / kind_of(scale)).glob(f"*/{REQUEST}"))]
     for name in names:
         if name not in known and name not in own and not parts_in(of_scale(out, scale, name)):

@@ -202,7 +202,10 @@ BAD = [
             ({"--sampling-rate": 0}, "sampling_rate=0.0: give a fraction above 0 and at most 1."),
             ({"--sampling-rate": 1.1}, "sampling_rate=1.1: give a fraction above 0 and at most 1."),
             ({"--sampling-rate": "nan"}, "sampling_rate=nan: give a fraction above 0 and at most 1."),
-            ({"--sampling-rate": None}, "sampling_rate is missing: give the fraction of the units in a round."),
+            (
+                {"--sampling-rate": None},
+                "sampling_rate is missing: give the fraction of the units in a round, or sampling none.",
+            ),
             ({"--sampling": "none"}, "sampling_rate=0.01: leave it out with sampling none."),
             ({"--steps": 0}, "steps=0: give 1 to 10,000,000 with accountant pld."),
             ({"--delta": 0}, "delta=0.0: give a probability from 1e-20 to below 1."),

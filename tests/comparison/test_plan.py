@@ -13,7 +13,7 @@ from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method, Scalar
 from bench.algorithms.search_space import Interval
 from bench.comparison.baselines import Variant
-from bench.comparison.plan import make_plan, without_test_data
+from bench.comparison.plan import in_legend, make_plan, without_test_data
 from bench.comparison.request import make_request
 from bench.comparison.statements import NotComparable, Statement, calibrated, reading
 from bench.errors import InputError
@@ -242,6 +242,14 @@ def test_what_a_task_lacks_is_named_before_the_arguments_that_are_missing():
         InputError, match=r"phase_rounds, which synthetic does not set: .* choose a task for methods of"
     ):
         planned("accelerated", task="synthetic", baselines=[])
+
+
+def test_a_baseline_whose_name_has_a_comma_can_be_named_in_a_list():
+    """The command line divides a list at its commas."""
+    known = dict.fromkeys(("A", "A, sampled", "B"), Variant(METHOD, {}, {}))
+    assert in_legend(["A", "sampled", "B", "A"], known, "x") == ["A, sampled", "B", "A"]
+    with pytest.raises(InputError, match="no baseline on x is called 'sampled'"):
+        in_legend(["B", "sampled"], known, "x")
 
 
 def test_baselines_can_be_named_by_their_methods():
