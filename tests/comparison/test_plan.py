@@ -246,7 +246,7 @@ def test_what_a_task_lacks_is_named_before_the_arguments_that_are_missing():
 
 def test_a_baseline_whose_name_has_a_comma_can_be_named_in_a_list():
     """The command line divides a list at its commas."""
-    known = dict.fromkeys(("A", "A, sampled", "B"), Variant(METHOD, {}, {}))
+    known = dict.fromkeys(("A", "A, sampled", "B"), Variant(ALGORITHMS["dp_fedavg"], {}, {}))
     assert in_legend(["A", "sampled", "B", "A"], known, "x") == ["A, sampled", "B", "A"]
     with pytest.raises(InputError, match="no baseline on x is called 'sampled'"):
         in_legend(["B", "sampled"], known, "x")

@@ -140,7 +140,7 @@ def test_names_are_looked_up(tmp_path):
         status.statuses(SWEEPS, ["tinny"], "smoke", tmp_path, DataFiles())
     with pytest.raises(InputError, match="no scale is called"):
         status.statuses(SWEEPS, ["tiny"], "papr", tmp_path, DataFiles())
-    with pytest.raises(InputError, match="there are no results at scale paper in .*: choose another --scale"):
+    with pytest.raises(InputError, match=r"there are no results at scale paper in .*: choose another --scale"):
         status.statuses(SWEEPS, [], "paper", tmp_path / "nowhere", DataFiles(), verified=True)
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="file is not a folder"):
