@@ -26,7 +26,6 @@ from bench.sweeps.rows import commit
 
 KEY = ["method", "target_epsilon"]
 RATES = (1e-2, 1e-3)  # false-positive rates
-OPTIONS = ("runs", "canaries", "split", "seed")
 FEWEST_RUNS, MOST_RUNS = 8, 10_000
 FEWEST_CANARIES, MOST_CANARIES = 10, 10_000
 TABLE, PAGE = "attacks.csv", "attacks.md"

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import flax.linen as nn
-import numpy as np
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.loading import load_network
@@ -391,7 +390,7 @@ def own_clients(
     found = read_clients(path, **columns, regression=regression, network=network is not None, drop_small=drop_small)
     for line in said(found, path):
         log.warning("%s", line)
-    users, sizes = np.unique(found.clients, return_counts=True)
+    sizes = found.sizes
     facts: dict[str, Any] = {
         "test_ratio": TEST / (1 - TEST - VALIDATION),
         "held_out": "a tenth of each client's examples",
@@ -408,5 +407,5 @@ def own_clients(
             facts |= {"metric": "test_squared_error", "tuned_by": "validation_squared_error"}
             facts |= {"by_user": sums_of_squares, "also": ERRORS_BY_USER}
         on = _users(path.name, partial(clients_file, **where, regression=regression), **facts)
-    fits = {"batch_size": num_train(sizes.min()), "num_sampled": len(users)}
+    fits = {"batch_size": num_train(sizes.min()), "num_sampled": len(sizes)}
     return dataclasses.replace(on, defaults={name: min(usual, fits[name]) for name, usual in on.defaults.items()})

@@ -27,7 +27,6 @@ AGREEMENT: dict[str, style.Look] = {
     NOT_RUN: {"facecolor": "#eeeeee", "hatch": "////"},
 }
 TABLE_5_NAME = "pfl_table5"
-BOUNDS = (-CLOSE, -NEAR, NEAR, CLOSE)
 
 
 def rounded(difference):

@@ -56,6 +56,11 @@ class Clients(NamedTuple):
     checksum: str
     features: tuple[str, ...] = ()
 
+    @property
+    def sizes(self) -> np.ndarray:
+        """The number of examples of each client, in the order of their names."""
+        return np.unique(self.clients, return_counts=True)[1]
+
 
 class Table(NamedTuple):
     """One file.

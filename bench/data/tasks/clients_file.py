@@ -133,7 +133,7 @@ def read_clients(
 
 def dual_pays(found: Clients) -> bool:
     """Return whether the inner products of each client's examples are fewer numbers than the examples."""
-    return np.unique(found.clients, return_counts=True)[1].max() <= found.inputs.shape[1]
+    return found.sizes.max() <= found.inputs.shape[1]
 
 
 def num_train(num_examples: int) -> int:
@@ -145,9 +145,9 @@ def num_train(num_examples: int) -> int:
 def said(found: Clients, path: Path) -> list[str]:
     """Return what a file has, in a sentence, and another one where an example occurs twice."""
     columns = f"features {cut(', '.join(found.features))}" if found.features else f"inputs of {found.inputs.shape[1:]}"
-    names, counts = np.unique(found.clients, return_counts=True)
+    counts = found.sizes
     size = f"{counts.min():,} to {counts.max():,}" if counts.min() < counts.max() else f"{counts.max():,}"
-    lines = [f"{path}: {columns}; {len(names):,} clients with {size} examples each"]
+    lines = [f"{path}: {columns}; {len(counts):,} clients with {size} examples each"]
     rows = pd.Series([x.tobytes() + y.tobytes() for x, y in zip(found.inputs, found.targets, strict=True)])
     if twice := int(rows.duplicated().sum()):
         lines.append(f"{path}: {twice:,} examples are repetitions of others, so the test may have training examples")
