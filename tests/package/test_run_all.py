@@ -45,3 +45,10 @@ def test_another_interpreter_is_refused(tmp_path):
     assert done.returncode == 2
     assert "PYTHON=/bin/false is not a Python 3.11 to 3.13" in done.stderr
     assert not (tmp_path / "venv").exists()
+
+
+def test_the_part_of_the_tests_is_made_of_files_that_are_there():
+    root = SCRIPT.parent
+    named = (root / "tests" / "part.txt").read_text().split()
+    assert len(named) >= 10
+    assert [name for name in named if not (root / name).is_file()] == []
