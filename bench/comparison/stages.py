@@ -6,7 +6,7 @@ chosen. With noise, larger steps cost accuracy long before they diverge, and one
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from itertools import chain, product
 from typing import Any
@@ -21,7 +21,7 @@ from bench.analysis.measured import over_target, spent
 from bench.comparison.columns import COSTS, LABELS, TUNED
 from bench.comparison.plan import Candidate, Plan
 from bench.comparison.report.convergence import rounds_between
-from bench.comparison.request import TUNING_SEEDS, Request
+from bench.comparison.request import BOARD, TUNING_SEEDS, Request
 from bench.comparison.result import Comparison, Tuning, at_end
 from bench.comparison.search import CLOSER, FINALISTS, FURTHER_SEEDS, Setting, near, portions, size
 from bench.comparison.statements import calibrated, releases_of
@@ -87,9 +87,8 @@ def tune(plan: Plan, pool: Pool | None = None) -> Tuning:
     }
     pairs = [(split, TUNING_SEEDS + split) for split in splits]
     sweep = _sweep(plan, TUNING, make, points, pairs, eval_every=None, at_start=False)
-    run_sweep(sweep, scale=request.scale, out=request.out, fresh=request.fresh, pool=pool)
-    runs = at_end(part_files.read(request.folder / TUNING))
-    runs = runs[runs["trial"] < request.num_splits].assign(look=0)
+    ids = _run(request, sweep, pool, fresh=request.fresh)
+    runs = at_end(_read(request, TUNING, ids)).assign(look=0)
     _, later = portions(request.num_settings)
     for look, (width, number) in enumerate(zip(CLOSER, later, strict=False), start=1):
         wanted = _nearer(plan, runs, settings, width, number)
@@ -232,7 +231,7 @@ def _run_wanted(
     every = rounds_between if num_settings else None
     pairs = [[(split, first + split) for first in first_seeds] for split in splits]
     sweep_of = partial(_sweep, plan, stage, make, eval_every=every, at_start=num_settings > 0)
-    whole = sweep_of(points, list(chain.from_iterable(pairs)))
+    whole, ids = sweep_of(points, list(chain.from_iterable(pairs))), set()
     for split in splits:
         of_split = wanted[wanted["trial"] == split]
         part = {
@@ -240,16 +239,25 @@ def _run_wanted(
             for label, rows in points.items()
         }
         part = {label: rows for label, rows in part.items() if len(rows)}
-        run_sweep(
-            sweep_of(part, pairs[split]),
-            whole=whole,
-            scale=request.scale,
-            out=request.out,
-            fresh=request.fresh and split == 0,
-            shared_sizes=True,
-            pool=pool,
-        )
-    return part_files.read(request.folder / stage).merge(wanted, on=KEYS)
+        fresh = request.fresh and split == 0
+        ids |= _run(request, sweep_of(part, pairs[split]), pool, whole=whole, fresh=fresh, shared_sizes=True)
+    return _read(request, stage, ids).merge(wanted, on=KEYS)
+
+
+def _run(request: Request, sweep: Sweep, pool: Pool | None, **how: Any) -> frozenset[str]:
+    """Run what is missing of a sweep; return the ids of its points in the rows.
+
+    The folder of a comparison keeps the runs of earlier ones with other options or another version of a method. On a
+    board these are set aside, since its readers take all runs that they find.
+    """
+    keep = request.scale != BOARD
+    return run_sweep(sweep, scale=request.scale, out=request.out, pool=pool, keep_others=keep, **how)
+
+
+def _read(request: Request, stage: str, ids: Set[str]) -> pd.DataFrame:
+    """Return the runs of these points on the splits of a request."""
+    rows = part_files.read(request.folder / stage)
+    return rows[rows["point"].isin(list(ids)) & (rows["trial"] < request.num_splits)]
 
 
 def _distinct(pairs: pd.DataFrame) -> list[tuple[float, int]]:

@@ -46,6 +46,7 @@ class Opened(NamedTuple):
     """A sweep whose folder is held, and whose missing runs are known.
 
     name: of the sweep.
+    ids: of its points in the rows, those that are to be added included.
     blocks: what is to be trained.
     origin: of the rows; None where nothing is to be trained.
     task_of: (name, trial) -> the task.
@@ -53,6 +54,7 @@ class Opened(NamedTuple):
     """
 
     name: str
+    ids: frozenset[str]
     blocks: list[Block]
     origin: Origin | None
     task_of: Callable[[tuple[str, int]], Task]
@@ -72,10 +74,11 @@ def run_sweep(
     whole: Sweep | None = None,
     data_files: DataFiles | None = None,
     fresh: bool = False,
+    keep_others: bool = False,
     most: int | None = None,
     shared_sizes: bool = False,
     pool: Pool | None = None,
-) -> None:
+) -> frozenset[str]:
     """Run the runs of a sweep that are not in the store yet.
 
     Args:
@@ -86,19 +89,30 @@ def run_sweep(
             moved aside. Default: `sweep` itself.
         data_files: the user's own files, and where other data may come from; default DataFiles().
         fresh: set everything aside first.
+        keep_others: whether results of other points stay where they are.
         most: the largest number of points in a chunk; default as many as fit. Affects results only by rounding.
         shared_sizes: compile for rounded numbers of points, so that many small selections of one sweep share their
             programs. Worth it where compiling takes longer than running.
         pool: the workers; default Pool(), of this call alone.
+
+    Returns:
+        The ids that the sweep's points have in the rows.
 
     Raises:
         InputError: for a value out of range, a results folder that cannot be used, or points on which two workers died;
             all other points have been run then.
     """
     said = {"scale": scale, "out": out, "whole": whole, "data_files": data_files, "fresh": fresh}
+    ids: set[str] = set()
     with nullcontext(pool) if pool else Pool() as workers:
-        open_it = partial(opened, sweep, pool=workers, silent=shared_sizes, **said)
+
+        def open_it(stack: ExitStack) -> Opened:
+            found = opened(sweep, stack, pool=workers, silent=shared_sizes, keep_others=keep_others, **said)
+            ids.update(found.ids)
+            return found
+
         run_all([open_it], workers, most=most, shared_sizes=shared_sizes)
+    return frozenset(ids)
 
 
 def opened(
@@ -111,13 +125,14 @@ def opened(
     others: Sequence[Sweep] = (),
     data_files: DataFiles | None = None,
     fresh: bool = False,
+    keep_others: bool = False,
     pool: Pool,
     silent: bool = False,
 ) -> Opened:
     """Hold the folder of a sweep, and find out what is missing.
 
     Args:
-        sweep, scale, out, whole, data_files, fresh, pool: as for `run_sweep`.
+        sweep, scale, out, whole, data_files, fresh, keep_others, pool: as for `run_sweep`.
         others: sweeps whose results the same folder may have, such as this one at another scale.
         stack: receives what ends the work on the sweep.
         silent: whether a sweep with nothing to do says nothing.
@@ -147,7 +162,7 @@ def opened(
         store.clear()
     everything = list(chain(*points.values()))
     shapes = shapes_of(everything)
-    there = store.open_parts(shapes, shapes_of_all)
+    there = store.open_parts(shapes, None if keep_others else shapes_of_all, keep_others=keep_others)
     done = set(there.itertuples(index=False, name=None))
     wanted = {name: set(sweep.repetitions(entry)) for name, entry in sweep.entries.items()}
     runs = ((p.id, *pair) for pair in sweep.repetitions() for p in everything if pair in wanted[p.algorithm])
@@ -168,6 +183,7 @@ def opened(
     shelf = _Shelf({(name, first_trial): task for name, task in tasks.items()})
     return Opened(
         sweep.name,
+        frozenset({*store.recognised, *(p.id for p in everything)}),
         blocks,
         Origin(sweep.name, scale, sweep.delta, commit()) if blocks else None,
         partial(shelf.task, sweep, data_files=data_files),

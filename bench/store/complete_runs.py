@@ -186,6 +186,8 @@ def sound_runs(
     shapes: Mapping[str, Shape],
     others: Set[tuple] = frozenset(),
     points: Mapping[str, str] | None = None,
+    *,
+    keep_others: bool = False,
 ) -> Sound:
     """Sort the rows of a part.
 
@@ -195,6 +197,7 @@ def sound_runs(
         shapes: id of a point of the sweep -> the shape of its runs.
         others: runs that were found elsewhere, (id of the point, trial, seed).
         points: id in the rows -> id of the point of which they are runs; default as `Points.recognised` finds.
+        keep_others: whether runs of no point of the sweep are kept, unless they have the id of one.
     """
     known = Points(shapes).recognised(settings_in(table)) if points is None else points
     rows = table.select([*IDENTITY, "rounds"]).to_pandas()
@@ -205,9 +208,11 @@ def sound_runs(
     here = frozenset(schema.names)
     lacking = ids.map({id: of is not None and not of.columns <= here for id, of in shape_of.items()})
     named = [(known.get(id, id), trial, seed) for id, trial, seed in runs.index]
+    unknown = evaluations.to_numpy() < 0
+    incomplete = ((runs["size"] != evaluations) | (runs["nunique"] != evaluations)).to_numpy()
     wrong = {
-        STALE: evaluations.to_numpy() < 0,
-        BROKEN: ((runs["size"] != evaluations) | (runs["nunique"] != evaluations)).to_numpy() | lacking.to_numpy(bool),
+        STALE: unknown & (ids.isin(list(shapes)) if keep_others else True),
+        BROKEN: ~unknown & incomplete | lacking.to_numpy(bool),
         COPIED: np.fromiter((run in others for run in named), bool, len(runs))
         | pd.Series(named).duplicated().to_numpy(bool),
     }

@@ -40,12 +40,14 @@ class Store:
         notes: what was set aside on opening, a sentence each.
         known_as: id of a point -> `point`, its id in the rows that are there, and their computed columns, where they
             may differ from those of the point.
+        recognised: the ids in the rows that are there, of points of the sweep.
     """
 
     def __init__(self, folder: str | os.PathLike):
         self.folder = Path(folder)
         self.notes: list[str] = []
         self.known_as: dict[str, dict[str, Any]] = {}
+        self.recognised: set[str] = set()
         self._schema: pa.Schema | None = None  # of the whole table, as `columns.parquet` has it
 
     def __enter__(self):
@@ -95,6 +97,7 @@ class Store:
         more: Callable[[], Mapping[str, Shape]] | None = None,
         *,
         twice: bool = False,
+        keep_others: bool = False,
     ) -> pd.DataFrame:
         """Return the runs that are there and whole, one row each with the columns of IDENTITY; `point` is the id of the
         point.
@@ -107,6 +110,7 @@ class Store:
             shapes: id of a point -> what its runs look like.
             more: gives further ones, in case there are other points than these here.
             twice: whether two parts may hold the same run, as before `replace`.
+            keep_others: whether rows of other points stay where they are.
 
         Raises:
             InputError: where a part cannot be opened, before anything is moved.
@@ -127,6 +131,7 @@ class Store:
             found = {path: points.recognised(rows) for path, rows in settings.items()}
         for path, rows in settings.items():
             self._note_ids(rows, found[path], points.shapes)
+            self.recognised |= {*found[path]}
         for path, error in unusable.items():
             place = self._set_aside(path, "corrupt" if error.damaged else "foreign")
             again = ", its runs are done again" if error.damaged else ""
@@ -134,7 +139,8 @@ class Store:
         there: set[tuple] = set()
         schemas = {}
         for path, (rows, schema) in runs.items():
-            sound = sound_runs(rows, schema, points.shapes, frozenset() if twice else there, found[path])
+            known = frozenset() if twice else there
+            sound = sound_runs(rows, schema, points.shapes, known, found[path], keep_others=keep_others)
             if sound.left_out:
                 # Aside first, good rows back second: a kill in between has them done again, never twice.
                 place = self._set_aside(path, "stale" if STALE in sound.left_out else "corrupt")

@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from tiny_comparison import TWIN, compared, problem, under_another_name
+from tiny_comparison import TWIN, compared, problem, renamed, under_another_name
 from tiny_sweeps import walk
 
+from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method
 from bench.comparison import stages
 from bench.comparison.report.table import table as make_table
@@ -122,6 +123,28 @@ def test_it_goes_on_where_it_was_and_does_nothing_twice(twin, capsys):
     both = resumed.runs.merge(twin.runs, on=["point", "trial"], suffixes=("", "_before"))
     assert len(both) == len(resumed.runs)
     assert (both["excess_risk"] == both["excess_risk_before"]).all()
+
+
+def test_another_command_in_the_same_folder_destroys_nothing(out, capsys):
+    method = renamed(ALGORITHMS["ppsgd"])
+    edited = method._replace(version=method.version + 1)
+    whole = {"fixed": {"personalization": math.inf}, "out": out}
+    fewer = {"epsilons": [1.0], "seeds": 1, "baselines": ["Local learning"]} | whole
+    first = compared([method], name="shared", **whole)
+    second, alone = (compared([edited], name=name, **fewer) for name in ("shared", "elsewhere"))
+    assert set(second.evaluations["algorithm"]) == {"Local learning", "renamed"}
+    pd.testing.assert_frame_equal(as_table(second), as_table(alone))
+    capsys.readouterr()
+    again = compared([method], name="shared", **whole)
+    said = capsys.readouterr().err
+    assert said.count("runs to do") == said.count(": 0 runs to do") == 1
+    pd.testing.assert_frame_equal(as_table(first), as_table(again))
+
+
+def as_table(view):
+    """The runs in one order: what was chosen, and every number that was measured on it."""
+    rows = view.runs.set_index(stages.KEYS).sort_index().filter(regex="^(step_size|noise_multiplier|version|excess)")
+    return rows.reset_index()
 
 
 def test_a_method_that_releases_more_often_than_it_says_is_caught(out):
