@@ -1,8 +1,10 @@
 """Starts a command line: what it imports, and what it does, can be stopped by a signal at any moment."""
 
 import importlib
+import sys
+from typing import NoReturn
 
-from bench.cli.signals import until_stopped
+from bench.cli.signals import leave, until_stopped
 
 
 def run_command(module: str) -> int:
@@ -15,3 +17,11 @@ def run_command(module: str) -> int:
         return exit_status(app)
 
     return until_stopped(run)
+
+
+def installed() -> NoReturn:
+    """Run the command of an installed suite: that of `python -m bench`, or of `python -m figures` after `figures`."""
+    app = "bench.cli.app"
+    if sys.argv[1:2] == ["figures"]:
+        app, sys.argv = "figures.command_line", [f"{sys.argv[0]} figures", *sys.argv[2:]]
+    leave(run_command(app))

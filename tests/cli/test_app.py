@@ -180,7 +180,7 @@ def test_a_disk_that_fills_up_is_one_line_and_keeps_what_was_finished(bench, tmp
 
 @pytest.mark.parametrize("error", [MemoryError(), OSError(errno.ENOMEM, "Cannot allocate memory")])
 def test_memory_that_runs_out_beside_the_chunks_is_one_line(bench, tmp_path, monkeypatch, error):
-    def none(*_):
+    def none(*_, **__):
         raise error
 
     monkeypatch.setattr(store.Store, "open_parts", none)
