@@ -63,25 +63,13 @@ def epsilon_words(epsilon: float) -> str:
     return "no noise" if np.isinf(epsilon) else f"ε = {epsilon:g}"
 
 
-def method_words(table: pd.DataFrame) -> Callable[[str, str, str], str]:
-    """Return a function: (method, unit, relation) -> the displayed name of a row, with what is protected if that
-    differs."""
-    title_of, several = titles(table), len(table[PANEL].drop_duplicates()) > 1
-
-    def words(name: str, unit: str, relation: str) -> str:
-        return f"{title_of[name]} (one {unit}, {relation})" if several else title_of[name]
-
-    return words
-
-
 def methods_by_epsilon(table: pd.DataFrame, cell: Callable[[dict], str]) -> pd.DataFrame:
     """Return the printed table, methods by epsilon, whose cells are written from the rows of a comparison's table."""
-    cells: dict[tuple, dict[str, str]] = {}
+    cells: dict[str, dict[str, str]] = {}
     for row in table.to_dict("records"):
-        key = (row["algorithm"], row[PANEL[0]], row[PANEL[1]])
-        cells.setdefault(key, {})[epsilon_words(row["target_epsilon"])] = cell(row)
-    method = method_words(table)
-    return pd.DataFrame([{"method": method(*key), **by_epsilon} for key, by_epsilon in cells.items()]).fillna("")
+        cells.setdefault(row["algorithm"], {})[epsilon_words(row["target_epsilon"])] = cell(row)
+    title_of = titles(table)
+    return pd.DataFrame([{"method": title_of[name], **by_epsilon} for name, by_epsilon in cells.items()]).fillna("")
 
 
 def names(table: pd.DataFrame) -> list[str]:

@@ -47,7 +47,6 @@ def compare(
     baselines: Annotated[
         Sequence[str] | None, "Names separated by commas, or none; default the usual ones of the task."
     ] = None,
-    units: Annotated[bool, "Include methods with other privacy units, in separate panels."] = False,
     population: Annotated[float, "With the noise of so many times the users: extrapolated, in OUT/extrapolated."] = 1.0,
     board: Annotated[
         str | os.PathLike | None,
@@ -105,7 +104,6 @@ def compare(
         reference=reference,
         neighbors=neighbors,
         delta=delta,
-        units=units,
         population=population,
         name=name,
         out=out,

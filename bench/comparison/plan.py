@@ -17,7 +17,7 @@ from bench.comparison.columns import check_free
 from bench.comparison.population import FACTOR, for_more_users
 from bench.comparison.request import Request
 from bench.comparison.search import Setting, Space, first_of, first_settings
-from bench.comparison.statements import SILENT, NotComparable, Statement, accounted_by, reading, releases_of
+from bench.comparison.statements import SILENT, Statement, accounted_by, reading, releases_of
 from bench.data.task import Task
 from bench.errors import InputError, calling, unknown_name
 from bench.privacy.accounting import epsilon
@@ -325,14 +325,7 @@ def _candidate(
             "Method(..., noise=NAME)"
         )
     else:
-        try:
-            _, release = reading(label, method, task, statement, first, 1)
-        except NotComparable:
-            if not request.any_unit:
-                raise
-            sound = next(release for release in releases if release.sound)
-            statement = Statement(sound.privacy_unit, sound.neighbors, statement.delta)
-            _, release = reading(label, method, task, statement, first, 1)
+        _, release = reading(label, method, task, statement, first, 1)
         against = release.protects_against
     num_rounds, shared = variant.num_rounds or (lambda task, args: request.num_rounds), _shared(variant, request)
     return Candidate(

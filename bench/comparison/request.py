@@ -36,7 +36,6 @@ class Request(NamedTuple):
     methods: the requested methods, by their names in the legend.
     baselines: names of the problem's baselines to include; None means all except those on request.
     statement: the privacy statement that every method must make.
-    any_unit: whether methods with other privacy statements are included, in separate panels.
     epsilons: finite ones, ascending; the noise-free case is always added.
     num_splits: number of data splits, each with its own randomness.
     num_settings: the largest number of settings tried for each method.
@@ -59,7 +58,6 @@ class Request(NamedTuple):
     methods: Mapping[str, Method]
     baselines: Sequence[str] | None
     statement: Statement
-    any_unit: bool
     epsilons: Sequence[float]
     num_splits: int
     num_settings: int
@@ -97,7 +95,6 @@ def make_request(
     reference: str | None = None,
     neighbors: str | None = None,
     delta: float | None = None,
-    units: bool = False,
     population: float = 1.0,
     name: str | None = None,
     out: str | os.PathLike = "results",
@@ -124,8 +121,8 @@ def make_request(
         check_delta("delta", delta)
     if not 1 <= population <= MOST_USERS:
         raise InputError(f"population is {population:g}: give how many times as many users there are, from 1 on")
-    if population > 1 and (units or on.privacy_unit != "user"):
-        raise InputError(f"{on.name}: more users only help methods that protect a user: leave population and units out")
+    if population > 1 and on.privacy_unit != "user":
+        raise InputError(f"{on.name}: more users only help methods that protect a user: leave population out")
     by_label = _methods(methods)
     several = {name: given for name, given in (fixed or {}).items() if ":" in name or _has_several(given)}
     fixed = parsed({name: given for name, given in (fixed or {}).items() if name not in several})
@@ -136,7 +133,6 @@ def make_request(
         methods=by_label,
         baselines=None if baselines is None else _list(baselines),
         statement=Statement(on.privacy_unit, _relation(on, neighbors), delta or on.delta),
-        any_unit=units,
         epsilons=_epsilons(epsilons),
         num_splits=seeds,
         num_settings=num_settings,

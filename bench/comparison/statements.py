@@ -18,7 +18,7 @@ WIDE = "rdp_wide"  # Renyi DP at all orders
 
 
 class Statement(NamedTuple):
-    """The privacy statement that all methods of a panel make.
+    """The privacy statement that all methods of a comparison make.
 
     privacy_unit: "user", "record", "example" or "point".
     neighbors: "add-or-remove one" or "replace one".
@@ -108,8 +108,8 @@ def reading(
         raise NotComparable(
             f"{label} protects {' or '.join(sorted(promised)) or 'nothing that is proven'}, but the comparison "
             f"protects one {statement.privacy_unit} under {statement.neighbors!r}"
-            f"{statement.against and f' against {statement.against}'}: leave it out, choose a task that "
-            "protects the same (`list` says what), other neighbors or --set sampler, or give --units for its own panel"
+            f"{statement.against and f' against {statement.against}'}: leave it out, or choose a task that "
+            "protects the same (`list` says what), other neighbors or --set sampler"
         )
     spent = {name: epsilon(release, count) for name, release in fitting.items()}
     spent = {name: math.inf if math.isnan(value) else value for name, value in spent.items()}

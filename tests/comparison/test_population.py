@@ -75,7 +75,6 @@ def test_extrapolated_rows_say_so_and_cannot_be_taken_for_measured_ones(tiny, tm
     ("change", "said"),
     [
         ({"task": "linear_p2p"}, "linear_p2p: more users only help methods that protect a user"),
-        ({"units": True}, "tiny: more users only help methods that protect a user"),
         ({"population": 0.5}, "population is 0.5: give how many times as many users there are, from 1 on"),
         ({"population": math.nan}, "population is nan"),
         ({"board": "results/board", "task": "synthetic"}, "the board's are measured"),

@@ -1,13 +1,11 @@
 """The figure of a comparison: score against epsilon, with rank and paired difference to the best baseline.
 
 It belongs to no paper: `python -m bench compare` draws it. Methods that release nothing, such as local learning, are
-horizontal lines, and runs without noise are at the right end. There is one panel per privacy statement, since epsilons
-of different privacy units must not share an axis. Where clients are tested on their own data, and the task has a test
-that all have in common, each statement has a second panel with that.
+horizontal lines, and runs without noise are at the right end. Where clients are tested on their own data, and the task
+has a test that all have in common, a second panel has that.
 """
 
 import textwrap
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -28,7 +26,7 @@ from bench.files import write_whole
 from bench.sweeps.columns import is_reserved
 
 ALTS = {
-    COMPARISON: "The score of each method against epsilon, with one panel per privacy statement.",
+    COMPARISON: "The score of each method against epsilon.",
     BUDGET: "The expected held-out score of each method against the number of settings tried, one panel per epsilon.",
     CONVERGENCE: "The test score of each method against its cost so far in the run, one row of panels per epsilon.",
 }
@@ -58,7 +56,7 @@ OWN_FIRST = (
 
 
 def draw(table: pd.DataFrame, held_out: str, remark: str = "", common: str = ""):
-    """Draw one panel per privacy statement and metric.
+    """Draw one panel per metric.
 
     Args:
         table: of the comparison, as `write` makes it.
@@ -67,17 +65,15 @@ def draw(table: pd.DataFrame, held_out: str, remark: str = "", common: str = "")
     """
     metric = table["metric"].iloc[0]
     metrics = [metric, common] if common in measured.names(table) else [metric]
-    statements = list(table.groupby(PANEL, sort=True))
-    number = len(metrics) * len(statements)
-    figure, axes = style.subplots(1, number, figsize=(max(6.4 * number, 7.0), 4.6), squeeze=False, sharey=True)
+    size = max(6.4 * len(metrics), 7.0), 4.6
+    figure, axes = style.subplots(1, len(metrics), figsize=size, squeeze=False, sharey=True)
     look_of = method_looks(table)
     log = bool(metric.endswith("risk") and (table[metric] > 0).all())  # risks span powers of ten
-    for ax, (((unit, relation), rows), name) in zip(axes[0], product(statements, metrics), strict=True):
-        _panel(ax, _of_metric(rows, name), name, look_of, log=log)
-        said = [f"one {unit}, {relation}"] if len(statements) > 1 or len(metrics) == 1 else []
+    for ax, name in zip(axes[0], metrics, strict=True):
+        _panel(ax, _of_metric(table, name), name, look_of, log=log)
         on = measured.words(table, name)
-        said += [f"measured on {on}"] if len(metrics) > 1 and on else []
-        ax.set_title(style.literal("\n".join(line for text in said for line in textwrap.wrap(text, TITLE_LETTERS))))
+        title = "one {}, {}".format(*table[PANEL].iloc[0]) if len(metrics) == 1 else f"measured on {on}" * bool(on)
+        ax.set_title(style.literal("\n".join(textwrap.wrap(title, TITLE_LETTERS))))
         if ax is axes[0, 0] or len(metrics) > 1:
             ax.set_ylabel(_axis(name, table["best"].iloc[0]))
     if log:
@@ -100,7 +96,7 @@ def draw(table: pd.DataFrame, held_out: str, remark: str = "", common: str = "")
         "included in epsilon. "
         + style.literal(" ".join(filter(None, (f"Measured on {on}." if len(metrics) == 1 and on else "", remark)))),
         differs=style.literal(f"{extrapolated(table)}{privacy(table)}"),
-        bands="bands and bars" if max(len(set(rows["algorithm"])) for _, rows in statements) <= MOST_BANDS else BARS,
+        bands="bands and bars" if table["algorithm"].nunique() <= MOST_BANDS else BARS,
     )
     return figure
 

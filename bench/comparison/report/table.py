@@ -60,11 +60,11 @@ def table(
         nothing appear at every epsilon.
     """
     rows = at_every_epsilon(runs)
-    by = [*PANEL, "target_epsilon", "algorithm"]
+    by = [*PANEL, "target_epsilon", "algorithm"]  # the first two have one value each
     out = select.interval(rows, by=by, value=metric)
-    out["rank"] = (SIGN[best] * out[metric]).groupby([out[c] for c in by[:-1]]).rank(ascending=False, method="min")
+    out["rank"] = (SIGN[best] * out[metric]).groupby(out["target_epsilon"]).rank(ascending=False, method="min")
     pieces = []
-    for _, group in out.groupby(by[:-1], sort=True):
+    for _, group in out.groupby("target_epsilon", sort=True):
         candidates = baselines if reference is None else [reference]
         pieces.append(_with_gains(group, rows, metric, best, candidates, test_ratio, num_tests))
     out = pd.concat(pieces, ignore_index=True)
@@ -86,13 +86,10 @@ def table(
 
 
 def at_every_epsilon(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the runs, with those of methods that release nothing repeated at every epsilon of every panel."""
+    """Return the runs, with those of methods that release nothing repeated at every epsilon."""
     silent = runs[runs["target_epsilon"] == 0]
     others = runs[runs["target_epsilon"] > 0]
-    copies = [
-        silent.assign(**dict(zip([*PANEL, "target_epsilon"], place, strict=True)))
-        for place in others[[*PANEL, "target_epsilon"]].drop_duplicates().itertuples(index=False)
-    ]
+    copies = [silent.assign(target_epsilon=epsilon) for epsilon in others["target_epsilon"].unique()]
     return pd.concat([others, *copies] if copies else [silent], ignore_index=True)
 
 
@@ -106,7 +103,7 @@ def _with_gains(
     num_tests: float,
 ) -> pd.DataFrame:
     """Return the methods at one epsilon, with their paired differences to the baseline with the best mean."""
-    at_epsilon = rows[(rows[[*PANEL, "target_epsilon"]] == group[[*PANEL, "target_epsilon"]].iloc[0]).all(axis=1)]
+    at_epsilon = rows[rows["target_epsilon"] == group["target_epsilon"].iloc[0]]
     candidates = group[group["algorithm"].isin(baselines)].dropna(subset="rank")
     if candidates.empty:
         return group.assign(best_baseline="", **dict.fromkeys(GAINS, np.nan))
@@ -242,15 +239,13 @@ def _asterisk(table: pd.DataFrame) -> str:
 def privacy(table: pd.DataFrame) -> str:
     """Sentences on what epsilon protects, against whom, under which relation and at which delta; methods whose epsilon
     holds against another adversary than that of the others are named."""
-    said, others = [], []
-    for (unit, relation), rows in table.groupby(PANEL, sort=False):
-        of_method = rows[~rows["reveals_nothing"]].drop_duplicates("algorithm").set_index("algorithm")["against"]
-        of_method = of_method if len(of_method) else rows["against"].head(1)
-        counts = [of_method, rows["against"]]  # of equally many, that of the methods that release nothing
-        usual = max(dict.fromkeys(of_method), key=lambda words: [int((column == words).sum()) for column in counts])
-        said.append(f"one {unit} ({relation}), against {usual}")
-        different = of_method[of_method != usual]
-        others += [
-            f" {', '.join(map(str, names.index))}: against {words}." for words, names in different.groupby(different)
-        ]
-    return f"Privacy: {'; '.join(said)}, at delta = {table['delta'].iloc[0]:.2g}.{''.join(others)}"
+    of_method = table[~table["reveals_nothing"]].drop_duplicates("algorithm").set_index("algorithm")["against"]
+    of_method = of_method if len(of_method) else table["against"].head(1)
+    counts = [of_method, table["against"]]  # of equally many, that of the methods that release nothing
+    usual = max(dict.fromkeys(of_method), key=lambda words: [int((column == words).sum()) for column in counts])
+    different = of_method[of_method != usual]
+    others = [f" {', '.join(map(str, names.index))}: against {words}." for words, names in different.groupby(different)]
+    unit, relation = table[PANEL].iloc[0]
+    return (
+        f"Privacy: one {unit} ({relation}), against {usual}, at delta = {table['delta'].iloc[0]:.2g}.{''.join(others)}"
+    )

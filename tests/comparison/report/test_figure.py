@@ -68,11 +68,9 @@ def test_gains_can_be_over_any_method_that_is_named():
 
 
 def test_a_method_that_protects_against_another_adversary_is_named():
-    both = pd.concat([runs_of({k: SCORES[k] for k in SCORES}), runs_of({"silo": [0.9] * 3}, unit="record")])
-    whole = table_of(both, weaker={"old": "outsiders", "silo": "the server"})
+    whole = table_of(runs_of(SCORES), weaker={"old": "outsiders"})
     assert privacy(whole) == (
-        "Privacy: one record (add-or-remove one), against the server; one user (add-or-remove one), against everybody, "
-        "at delta = 0.0001. old: against outsiders."
+        "Privacy: one user (add-or-remove one), against everybody, at delta = 0.0001. old: against outsiders."
     )
     assert privacy(whole) in heading(whole)
     assert privacy(table_of(runs_of(SCORES))).endswith("against everybody, at delta = 0.0001.")
@@ -156,17 +154,6 @@ def test_a_diverged_run_is_not_averaged_away():
     table = table_of(runs_of(SCORES | {"new": [0.5, np.nan, 0.9]})).set_index("algorithm")
     assert np.isnan(table.loc["new", ["score", "rank", "gain"]].astype(float)).all()
     assert table.loc["old", "rank"] == 1
-
-
-def test_different_statements_never_share_a_panel():
-    both = pd.concat(
-        [runs_of({k: SCORES[k] for k in ("new", "old")}), runs_of({"silo": [0.9, 0.9, 0.9]}, unit="record")]
-    )
-    table = table_of(both)
-    assert table.groupby("privacy_unit_compared")["rank"].min().tolist() == [1, 1]
-    picture = figure.draw(table, "made-up data")
-    assert [ax.get_title() for ax in picture.axes] == ["one record, add-or-remove one", "one user, add-or-remove one"]
-    assert "one record" in printed(table)["method"].str.cat()
 
 
 def test_from_python_there_is_a_table_a_picture_and_a_way_back(out):
