@@ -10,7 +10,7 @@ import pandas as pd
 import typer
 from typer.core import TyperGroup
 
-from bench.analysis import tables
+from bench.analysis import style, tables
 from bench.analysis.saving import save_picture, save_printed
 from bench.cli.options import Version
 from bench.cli.options import path as given_path
@@ -25,7 +25,6 @@ from figures.shared.runs import REPOSITORY, UNREAD, command, first_with, folders
 
 TUNINGS = ("paper", "validation", "both")
 DRAW = "draw"  # the default command
-NARROWEST, WIDEST = 3, 50  # inches, of a picture for print
 WORTH_PROCESSES = 6  # groups of figures for which the start of further processes pays
 FLAGS = ("--help", "--pdf", "--brief")  # options without a value
 
@@ -106,10 +105,7 @@ def check_width(width: float, names: list[str] | None) -> None:
     """Raise InputError where --width cannot be used: out of range, without the name of a figure, or for a table."""
     from figures import FIGURES
 
-    if not NARROWEST <= width <= WIDEST:
-        raise InputError(
-            f"--width {width:g} is in inches: give one from {NARROWEST} to {WIDEST}, such as 3.25 for a column"
-        )
+    style.check_width(width)
     if not names:
         raise InputError(
             f"--width {width:g} needs the name of a figure, as in `python -m figures ppsgd_fig1a --width {width:g}`"

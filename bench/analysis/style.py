@@ -26,6 +26,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from bench.analysis import cut_off, metric_limits
+from bench.errors import InputError
 
 Look = dict[str, Any]  # the properties that distinguish a line or a patch, by name
 STYLE: dict[Any, Any] = {  # changes of matplotlib's defaults
@@ -56,10 +57,19 @@ PRINTED: dict[Any, Any] = {  # changes of STYLE for a journal's column, where al
 }
 TITLE = 11  # points
 PALE = 0.62  # share of white in the colour of a published curve
+NARROWEST, WIDEST = 3.0, 50.0  # inches, of a picture for print
 PANEL = 1.5, 1.0  # inches: least width and height of a panel in print, with its labels
 HIGHEST = 8.5  # inches, of the panels of a picture in print, where they fit
 RATIO = 0.7  # least height of a panel in print, without its labels, as a share of its width
 _printed_width: ContextVar[float | None] = ContextVar("printed width", default=None)
+
+
+def check_width(width: float) -> None:
+    """Refuse the width of a picture for print, in inches, where it is out of range."""
+    if not NARROWEST <= width <= WIDEST:
+        raise InputError(
+            f"width {width:g} is in inches: give one from {NARROWEST:g} to {WIDEST:g}, such as 3.25 for a column"
+        )
 
 
 @contextmanager

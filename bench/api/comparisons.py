@@ -48,6 +48,9 @@ def compare(
         Sequence[str] | None, "Names separated by commas, or none; default the usual ones of the task."
     ] = None,
     population: Annotated[float, "With the noise of so many times the users: extrapolated, in OUT/extrapolated."] = 1.0,
+    width: Annotated[
+        float | None, "Also draw the figure for LaTeX, in a PDF of so many inches: 3.25 for a column, 6.75 for a page."
+    ] = None,
     board: Annotated[
         str | os.PathLike | None,
         "Board to compare with; its methods are not run again. `board` is OUT/board, or the installed copy of the "
@@ -87,9 +90,12 @@ def compare(
     Raises:
         InputError: for anything that cannot be used, before anything is run.
     """
+    from bench.analysis import style
     from bench.comparison.board import described
     from bench.comparison.report import figure
 
+    if width is not None:
+        style.check_width(width)
     request = _request(
         methods,
         board,
@@ -110,7 +116,7 @@ def compare(
         fresh=fresh,
     )
     (compared,) = _compared([request], workers, devices)
-    table = figure.write(compared)
+    table = figure.write(compared, width)
     table.attrs |= {"folder": str(request.folder), "notes": compared.notes}
     if request.board is not None:
         table.attrs["board"] = described(request.board, request.problem.name)

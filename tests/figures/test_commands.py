@@ -179,7 +179,7 @@ def one_line(result, *said):
         (["claims", "--scale", "paper"], "first run `python -m bench run ppsgd_synthetic --scale paper --out "),
         (["ppsgd_fig1a", "--scale", "laptop"], "are in the project's repository, folder results"),
         (["--outt", "x"], "No such option: --outt"),
-        (["ppsgd_fig1a", "--width", "0.5"], "--width 0.5 is in inches: give one from 3 to 50"),
+        (["ppsgd_fig1a", "--width", "0.5"], "width 0.5 is in inches: give one from 3 to 50"),
         (["--width", "5"], "--width 5 needs the name of a figure, as in `python -m figures ppsgd_fig1a --width 5`"),
         (["--scale"], "--scale"),
     ],

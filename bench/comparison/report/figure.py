@@ -12,14 +12,14 @@ import pandas as pd
 
 from bench.analysis import measured, metric_limits, style, tables
 from bench.analysis.measured import PANEL
-from bench.analysis.saving import save_picture
+from bench.analysis.saving import save_picture, save_printed
 from bench.analysis.tables import without_formulas
 from bench.comparison.defaults import BUDGET, COMPARISON, CONVERGENCE
 from bench.comparison.population import FACTOR
 from bench.comparison.report import beside, budget, convergence
 from bench.comparison.report.curves import draw_budget, draw_convergence
 from bench.comparison.report.looks import legend, method_looks, named
-from bench.comparison.report.table import costs, extrapolated, heading, printed, privacy, table
+from bench.comparison.report.table import PAGE_INCHES, costs, extrapolated, heading, latex, printed, privacy, table
 from bench.comparison.result import Comparison
 from bench.errors import cannot_write
 from bench.files import write_whole
@@ -153,8 +153,12 @@ def _panel(ax, rows: pd.DataFrame, metric: str, look_of: dict[str, style.Look], 
     ax.set_xlabel(r"$\varepsilon$")
 
 
-def write(comparison: Comparison) -> pd.DataFrame:
+def write(comparison: Comparison, width: float | None = None) -> pd.DataFrame:
     """Write tables, figures, notes and tuning runs into the folder of the comparison.
+
+    Args:
+        comparison: what was compared.
+        width: inches, of a further PDF of the figure, for print, and of the LaTeX table.
 
     Returns:
         The `table` with the column "better_from": the number of settings from which on the method is expected to beat
@@ -193,8 +197,11 @@ def write(comparison: Comparison) -> pd.DataFrame:
             save_picture(drawn, whole, folder, COMPARISON, ALTS[COMPARISON], pdf=True)
             save_picture(draw_budget(lines, whole, problem.tuned_by), lines, folder, BUDGET, ALTS[BUDGET], pdf=True)
             save_picture(draw_convergence(courses, whole), courses, folder, CONVERGENCE, ALTS[CONVERGENCE], pdf=True)
+        if width is not None:
+            with style.applied(width):
+                save_printed(draw(whole, problem.held_out, common=problem.common), folder, COMPARISON, ALTS[COMPARISON])
         shown, notes = printed(whole), "".join(f"\n{tables.no_links(note)}.\n" for note in comparison.notes)
-        write_whole(folder / f"{COMPARISON}.tex", tables.latex(shown))
+        write_whole(folder / f"{COMPARISON}.tex", latex(whole, width or PAGE_INCHES))
         measured_on = measured.words(whole, problem.metric)
         first = heading(whole) + (f" Measured on {tables.no_markup(measured_on)}." if measured_on else "")
         others = [

@@ -1,5 +1,6 @@
 """The looks and the legend of the methods of a comparison."""
 
+import matplotlib
 import pandas as pd
 from matplotlib.lines import Line2D
 
@@ -8,14 +9,15 @@ from bench.analysis.looks import in_rows, looks
 from bench.analysis.measured import titles
 
 FLAT: style.Look = {"linestyle": "--", "marker": ""}  # for methods that release nothing
-THICK: style.Look = {"linewidth": 3.0, "markersize": 8.0, "zorder": 4}  # for those compared with the baselines
 
 
 def method_looks(table: pd.DataFrame) -> dict[str, style.Look]:
     """Return the look of each method, thick for those that are compared with baselines."""
     baselines = set(table.loc[table["is_baseline"], "algorithm"])
-    look_of = looks(table["algorithm"])
-    return {name: look | THICK if baselines and name not in baselines else look for name, look in look_of.items()}
+    look_of, usual = looks(table["algorithm"]), matplotlib.rcParams
+    thick: style.Look = {"linewidth": 2 * usual["lines.linewidth"], "zorder": 4}
+    thick["markersize"] = 16 / 9 * usual["lines.markersize"]
+    return {name: look | thick if baselines and name not in baselines else look for name, look in look_of.items()}
 
 
 def named(metric: str) -> str:

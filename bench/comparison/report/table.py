@@ -1,8 +1,10 @@
 """The table of a comparison: score, rank and paired difference to the best baseline at each epsilon."""
 
+import re
 import shutil
 import textwrap
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +16,7 @@ from bench.comparison.population import FACTOR, WHAT
 from bench.ranking import SIGN, gains_over
 
 GAINS = ["gain", "gain_low", "gain_high", "gain_p", "gain_error_users"]
+PAGE_INCHES = 6.75  # width of tables.PAGE letters
 BEST_BASELINE = "best baseline"  # what gains are taken over, unless there is a reference
 
 
@@ -133,16 +136,69 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def brief(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table for a terminal, methods by epsilon: mean ± half the width of its interval, and rank."""
+    """Return the table for a terminal, methods by epsilon: mean ± half the width of its interval, and rank. The methods
+    that are compared with baselines come first, after a ">"."""
 
     def cell(row: dict) -> str:
-        form = ".3f" if tables.digits_for(row["metric"]) == ".4f" else ".3g"
-        half = (row["high"] - row["low"]) / 2
-        interval = f" ±{tables.number(half, '.3f' if form == '.3f' else '.2g')}" if np.isfinite(half) else ""
         rank = "" if np.isnan(row["rank"]) else f" ({row['rank']:.0f})"
-        return f"{tables.number(row[row['metric']], form, 'diverged')}{interval}{rank}"
+        return f"{_with_half(row)}{rank}"
 
-    return methods_by_epsilon(table, cell)
+    return methods_by_epsilon(_marked(table, ">"), cell)
+
+
+def latex(table: pd.DataFrame, width: float) -> str:
+    """Return the table for a paper, in parts that fit a width in inches: mean ± half the width of its interval.
+
+    The methods that are compared with baselines come first, after a star. The caption is in a comment.
+    """
+
+    def cell(row: dict) -> str:
+        if np.isnan(row["rank"]):
+            return "diverged"
+        text = _with_half(row).replace("±", r"\pm ")
+        text = re.sub(r"e([+-]\d+)", lambda exponent: rf"\mathrm{{e}}{{{int(exponent[1])}}}", text)
+        return rf"$\mathbf{{{text}}}$" if row["rank"] == 1 else f"${text}$"
+
+    cells = methods_by_epsilon(_marked(table, r"$\star$"), cell)
+    caption = f"{_scores(table)}; the best in bold. {privacy(table)}"
+    caption = caption.replace("%", r"\%")
+    return f"% {caption}\n{tables.latex(cells, tables.PAGE * width / PAGE_INCHES)}"
+
+
+def _marked(table: pd.DataFrame, mark: str) -> pd.DataFrame:
+    """Return the table with the methods that are compared with baselines first, and a mark before their names."""
+    if not table["is_baseline"].any():
+        return table
+    marked = table["algorithm"].where(table["is_baseline"], mark + " " + table["algorithm"])
+    return table.assign(algorithm=marked).sort_values("is_baseline", kind="stable")
+
+
+def _with_half(row: Mapping[str, Any]) -> str:
+    """Return a mean, ± half the width of its interval."""
+    form = ".3f" if tables.digits_for(row["metric"]) == ".4f" else ".3g"
+    half = (row["high"] - row["low"]) / 2
+    interval = f" ±{tables.number(half, '.3f' if form == '.3f' else '.2g')}" if np.isfinite(half) else ""
+    return f"{tables.number(row[row['metric']], form, 'diverged')}{interval}"
+
+
+def in_a_line(table: pd.DataFrame, label: str) -> str:
+    """Return the ranks of a method, and its difference to the best baseline at the largest epsilon, in words."""
+    rows = table[table["algorithm"] == label].dropna(subset="rank").sort_values("target_epsilon")
+    rows = rows[np.isfinite(rows["target_epsilon"])] if np.isfinite(rows["target_epsilon"]).any() else rows
+    if rows.empty:
+        return f"{label} diverged everywhere"
+    ranks = ", ".join(f"{rank:.0f}" for rank in rows["rank"])
+    places = ", ".join(f"{epsilon:g}" for epsilon in rows["target_epsilon"])
+    line, last = f"{label}: rank {ranks} of {table['algorithm'].nunique()} at ε = {places}", rows.iloc[-1]
+    if np.isnan(last["gain"]):
+        return line
+    ahead = last["gain"] > 0
+    low, high = (last["gain_low"], last["gain_high"]) if ahead else (-last["gain_high"], -last["gain_low"])
+    return (
+        f"{line}. At ε = {last['target_epsilon']:g} it is {'ahead of' if ahead else 'behind'} "
+        f"{last['best_baseline']} by {tables.with_interval(abs(last['gain']), low, high, '.3g')}, "
+        f"which is {'' if last['decided'] else 'not '}significant"
+    )
 
 
 def brief_text(table: pd.DataFrame, notes: Sequence[str] = ()) -> str:
@@ -154,12 +210,16 @@ def brief_text(table: pd.DataFrame, notes: Sequence[str] = ()) -> str:
 
 def brief_heading(table: pd.DataFrame) -> str:
     """Return a sentence above the table for a terminal."""
+    return f"{_scores(table)}, and in brackets the rank"
+
+
+def _scores(table: pd.DataFrame) -> str:
+    """Return what the numbers of the brief table are."""
     first = table.iloc[0]
     better = "larger" if first["best"] == "max" else "smaller"
     return (
         f"{extrapolated(table)}{first['metric']} on the test data of {data_of(table)}, {better} is better: mean over "
-        f"{_splits(table)}, "
-        "± half the width of its 95 % interval, and in brackets the rank"
+        f"{_splits(table)}, ± half the width of its 95 % interval"
     )
 
 

@@ -11,8 +11,7 @@ from tiny_comparison import SMALL, runs_of
 from bench import load
 from bench.analysis import significance
 from bench.api import comparisons
-from bench.comparison.report import figure
-from bench.comparison.report.table import costs, heading, printed, privacy
+from bench.comparison.report.table import brief, costs, heading, in_a_line, latex, printed, privacy
 from bench.comparison.report.table import table as make_table
 
 SCORES = {"new": [0.5, 0.7, 0.9], "old": [0.4, 0.5, 0.6], "older": [0.1, 0.2, 0.3], "local": [0.25, 0.25, 0.25]}
@@ -157,10 +156,18 @@ def test_a_diverged_run_is_not_averaged_away():
 
 
 def test_from_python_there_is_a_table_a_picture_and_a_way_back(out):
-    few = SMALL | {"num_settings": 1, "epsilons": [1.0], "baselines": ["Local learning"]}
+    few = SMALL | {"num_settings": 1, "epsilons": [1.0], "baselines": ["Local learning"], "width": 3.25}
     table = comparisons.compare("ppsgd", **few, fixed={"personalization": 1.0}, name="files", out=out)
     folder = Path(table.attrs["folder"])
-    for name in ("comparison.png", "comparison.pdf", "comparison.csv", "comparison.md", "comparison.tex", "tuning.csv"):
+    for name in (
+        "comparison.png",
+        "comparison.pdf",
+        "comparison.csv",
+        "comparison.md",
+        "comparison.tex",
+        "tuning.csv",
+        "comparison_3.25in.pdf",
+    ):
         assert (folder / name).stat().st_size > 0
     text = (folder / "comparison.md").read_text()
     assert text.startswith("excess_risk on the test data of tiny (synthetic_0.1), smaller is better: mean and 95 %")
@@ -171,3 +178,30 @@ def test_from_python_there_is_a_table_a_picture_and_a_way_back(out):
     assert "<br>" not in text
     back = load("compare/files", results=out)
     np.testing.assert_allclose(back["excess_risk"], table["excess_risk"], rtol=1e-5)
+
+
+def test_a_method_is_judged_in_a_line_and_stands_first():
+    table = table_of(runs_of(FIVE))
+    new = table.set_index("algorithm").loc["new"]
+    assert in_a_line(table, "new") == (
+        "new: rank 1 of 4 at ε = 1. At ε = 1 it is ahead of old by "
+        f"0.1 [{new['gain_low']:.3g}, {new['gain_high']:.3g}], which is significant"
+    )
+    behind = table_of(runs_of(FIVE | {"new": [score - 0.2 for score in FIVE["new"]]}))
+    new = behind.set_index("algorithm").loc["new"]
+    assert f"behind old by 0.1 [{-new['gain_high']:.3g}, {-new['gain_low']:.3g}]" in in_a_line(behind, "new")
+    assert brief(table)["method"].tolist() == ["> new", "local", "old", "older"]
+    assert in_a_line(table_of(runs_of(FIVE | {"new": [np.nan] * 5})), "new") == "new diverged everywhere"
+
+
+def test_the_table_for_a_paper_fits_its_width_and_has_the_best_in_bold():
+    table = table_of(pd.concat([*(runs_of(FIVE | {"local": []}, at) for at in (2.0, 4.0, 8.0)), runs_of(FIVE)]))
+    caption, *lines = latex(table, 6.75).splitlines()
+    assert caption.startswith("% ")
+    assert "against everybody" in caption
+    assert lines[0] == r"\begin{tabular}{lrrrr}"
+    assert lines[4].startswith(r"$\star$ new & $\mathbf{0.7")
+    assert [r"\mathbf" in line for line in lines].count(True) == 1
+    assert latex(table, 3.25).count(r"\begin{tabular}") > 1
+    small = {name: [score / 1e6 for score in scores] for name, scores in FIVE.items()}
+    assert r"7e-07" not in latex(table_of(runs_of(small)), 6.75)
