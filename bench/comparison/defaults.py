@@ -5,4 +5,3 @@ NUM_SETTINGS = 64  # the most settings that a comparison tries for each method
 LONGEST_NAME = 200  # bytes of the name of a results folder; file systems allow some 255
 COMPARISON = "comparison"  # file name of a comparison's table and figure, without the extension
 CONVERGENCE = "convergence"  # file name of the figure and table of the score against the cost so far
-BUDGET = "budget"  # file name of the figure and table of the score against the tuning budget

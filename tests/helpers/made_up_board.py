@@ -64,7 +64,7 @@ def add_task(results: Path, name: str, scores: dict, *, costs=False) -> Path:
         settings_tried=16,
         reveals_nothing=[0.0 in scores[method] for method in rows["algorithm"]],
         not_private=False,
-        **{"metric": metric, "best": best, "delta": 1e-4, "better_from": 3.0, "task": name, "scale": "compare"},
+        **{"metric": metric, "best": best, "delta": 1e-4, "task": name, "scale": "compare"},
         **{"source": f"generated {HARMLESS}", "commit": "0123456789ab"},
         privacy_unit_compared=on.privacy_unit,
         neighbors_compared=on.neighbors,
@@ -74,7 +74,7 @@ def add_task(results: Path, name: str, scores: dict, *, costs=False) -> Path:
     folder.mkdir(parents=True)
     rows.to_csv(folder / "comparison.csv", index=False, float_format="%.6g")
     _write_runs(folder, scores, on)
-    for stem in ("comparison", "budget"):
+    for stem in ("comparison", "convergence"):
         picture(folder / f"{stem}.png")
     protocol = {"task": name, "epsilons": [1.0, 4.0], "seeds": num_splits, "settings": 16, "rounds": 60}
     protocol |= {"delta": 1e-4, "neighbors": on.neighbors, "unit": on.privacy_unit}

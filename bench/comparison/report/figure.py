@@ -14,10 +14,10 @@ from bench.analysis import measured, metric_limits, style, tables
 from bench.analysis.measured import PANEL
 from bench.analysis.saving import save_picture, save_printed
 from bench.analysis.tables import without_formulas
-from bench.comparison.defaults import BUDGET, COMPARISON, CONVERGENCE
+from bench.comparison.defaults import COMPARISON, CONVERGENCE
 from bench.comparison.population import FACTOR
-from bench.comparison.report import beside, budget, convergence
-from bench.comparison.report.curves import draw_budget, draw_convergence
+from bench.comparison.report import beside, convergence
+from bench.comparison.report.curves import draw_convergence
 from bench.comparison.report.looks import legend, method_looks, named
 from bench.comparison.report.table import PAGE_INCHES, costs, extrapolated, heading, latex, printed, privacy, table
 from bench.comparison.result import Comparison
@@ -27,7 +27,6 @@ from bench.sweeps.columns import is_reserved
 
 ALTS = {
     COMPARISON: "The score of each method against epsilon.",
-    BUDGET: "The expected held-out score of each method against the number of settings tried, one panel per epsilon.",
     CONVERGENCE: "The test score of each method against its cost so far in the run, one row of panels per epsilon.",
 }
 MOST_BANDS = 8  # curves whose intervals are bands; of more, which would cover each other, they are bars side by side
@@ -161,8 +160,7 @@ def write(comparison: Comparison, width: float | None = None) -> pd.DataFrame:
         width: inches, of a further PDF of the figure, for print, and of the LaTeX table.
 
     Returns:
-        The `table` with the column "better_from": the number of settings from which on the method is expected to beat
-        the best baseline with the same number, by the held-out score; and with the columns of `convergence.growth`.
+        The `table` with the columns of `convergence.growth`.
 
     Raises:
         InputError: where they cannot be written.
@@ -182,12 +180,9 @@ def write(comparison: Comparison, width: float | None = None) -> pd.DataFrame:
         test_ratio=problem.test_ratio,
         num_tests=comparison.num_tests,
     )
-    tried = {"metric": problem.tuned_by, "best": problem.best}
     if request.population > 1:
         private = np.isfinite(whole["target_epsilon"]) & ~whole["reveals_nothing"]
         whole = whole.assign(extrapolated=private, **{FACTOR: request.population})
-    lines = budget.curves(comparison.tuning.runs, **tried)
-    whole["better_from"] = budget.all_better_from(lines, whole, **tried)
     whole = convergence.joined(whole, comparison.growth)
     whole = beside.joined(whole, comparison.runs, problem.also, problem.measured_on)
     courses = convergence.curves(comparison.evaluations, metric=problem.metric)
@@ -195,7 +190,6 @@ def write(comparison: Comparison, width: float | None = None) -> pd.DataFrame:
         with style.applied():
             drawn = draw(whole, problem.held_out, problem.remark, problem.common)
             save_picture(drawn, whole, folder, COMPARISON, ALTS[COMPARISON], pdf=True)
-            save_picture(draw_budget(lines, whole, problem.tuned_by), lines, folder, BUDGET, ALTS[BUDGET], pdf=True)
             save_picture(draw_convergence(courses, whole), courses, folder, CONVERGENCE, ALTS[CONVERGENCE], pdf=True)
         if width is not None:
             with style.applied(width):

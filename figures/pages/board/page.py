@@ -31,7 +31,7 @@ def page(board: Board, ranks: Ranks, results: Path, csv: str) -> str:
     epsilons = sorted(rows["target_epsilon"].unique())
     finite = [value for value in epsilons if math.isfinite(value)]
     ids = {panel: "unit-" + "-".join(panel).replace(" ", "-") for panel in board.panels}
-    numbers = {"better_from": "better from", "settings_tried": "settings tried", **tables.COSTS}
+    numbers = {"settings_tried": "settings tried", **tables.COSTS}
     numbers = {name: heading for name, heading in numbers.items() if name in rows}
     heads = ["task", "ε", "method", "settings", "score", "rank", "gain over the best baseline", "against it"]
     heads += [*numbers.values(), *(["ε with tuning counted"] if TUNED in rows else [])]

@@ -39,7 +39,7 @@ def test_a_task_is_read(tmp_path):
     scores = digits.scores.set_index(["algorithm", "target_epsilon", "trial"])["score"]
     assert scores["DP-FedAvg", 4.0, 1] == 0.62
     assert [scores["Local learning", epsilon, 2] for epsilon in (1.0, 4.0, math.inf)] == [0.51] * 3
-    assert set(digits.pictures) == {"budget", "comparison"}
+    assert set(digits.pictures) == {"convergence", "comparison"}
     chosen = digits.chosen["DP-FedAvg"]
     assert list(chosen.tuned.columns) == ["target_epsilon", "trial", "step_size", "clip_norm"]
     assert list(chosen.tuned["step_size"][:3]) == pytest.approx([0.1, 0.2, 0.3])
