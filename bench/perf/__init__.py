@@ -22,27 +22,20 @@ from rich.table import Table
 from bench.data.files import DataFiles, with_files
 from bench.errors import InputError, cannot_write
 from bench.files import record, recorded, write_whole
-from bench.perf import accelerator, commands, grids, isrl, methods, networks, p2p, pfl, ppsgd, shares, users
+from bench.perf import accelerator, commands, grids, isrl, networks, p2p, pfl, ppsgd, shares, users
 from bench.perf.measure import Measurement
 from bench.sweeps.rows import commit
 
 BENCHMARKS: dict[str, Callable[..., list[Measurement]]] = {
     "ppsgd_synthetic": ppsgd.ppsgd_synthetic,
-    "ppsgd_digits": ppsgd.ppsgd_digits,
-    "ppsgd_cnn": ppsgd.ppsgd_cnn,
-    "ppsgd_tags": ppsgd.ppsgd_tags,
     "isrl_odd_even": isrl.isrl_odd_even,
     "p2p_descent": p2p.p2p_descent,
-    "p2p_admm": p2p.p2p_admm,
-    "p2p_large": p2p.p2p_large,
     "fedavg_round": grids.fedavg_round,
     "local_steps": networks.local_steps,
     "clipping_cnn": pfl.clipping_cnn,
     "clipping_scattering": pfl.clipping_scattering,
     "clipping_colour": pfl.clipping_colour,
-    "small_runs": grids.small_runs,
     "users": users.users,
-    "methods": methods.methods,
     "commands": commands.commands,
 }
 

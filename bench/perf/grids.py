@@ -1,16 +1,10 @@
-"""Workloads of the suite itself: one large round, and many small runs with their results written."""
-
-import tempfile
-import time
-from functools import partial
+"""A round of private FedAvg with many users."""
 
 import jax.numpy as jnp
 import numpy as np
 
 from bench.algorithms import ALGORITHMS
 from bench.data.task import Task
-from bench.data.tasks.synthetic import synthetic
-from bench.execution.run import run_sweep
 from bench.models.additive import squared_loss
 from bench.perf.measure import Grid, Measurement, time_grid
 from bench.sweeps.points import resolve
@@ -61,32 +55,3 @@ def fedavg_round() -> list[Measurement]:
         Measurement("W1: one private FedAvg round", 1e3 * timed.seconds, "ms"),
         Measurement("W1: client updates", rate, "million/s", "5 to 10", "one point, rounds scanned"),
     ]
-
-
-def small_runs() -> list[Measurement]:
-    """Time a grid of 64 small runs and one of 2,048, with their Parquet written, and again with all results there."""
-    lines = []
-    for num_points, wanted in ((16, "1.5"), (512, "5")):
-        points = grid(
-            num_sampled=50,
-            batch_size=10,
-            sampler="all",
-            step_size=np.linspace(0.01, 0.5, num_points),
-            personalization=1.0,
-            clip_norm=1.0,
-            noise_multiplier=1.0,
-        )
-        make = partial(synthetic, num_clients=50, num_features=10)
-        entry = Entry(ALGORITHMS["ppsgd"], points)
-        sweep = Sweep("small", "", {"small": make}, {"PPSGD": entry}, 100, 50, 1e-4, seeds=4, trials=1)
-        with tempfile.TemporaryDirectory() as out:
-            times = []
-            for _ in range(2):
-                began = time.perf_counter()
-                run_sweep(sweep, scale="smoke", out=out)
-                times.append(time.perf_counter() - began)
-        lines.append(
-            Measurement(f"W3: {4 * num_points} runs, compiled and written", times[0], "s", wanted + " at most")
-        )
-        lines.append(Measurement(f"W3: {4 * num_points} runs, all there", times[1], "s", "0.66 at most"))
-    return lines

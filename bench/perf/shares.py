@@ -29,17 +29,11 @@ NOTE = (
 )
 
 # Workload -> its points, and benchmark -> its other workloads by name. Where a benchmark has several workloads, what
-# stands before the comma is its name. Compiling and writing, which `small_runs` times, have no such limit; `methods`
-# compares methods with each other.
+# stands before the comma is its name.
 GRIDS: dict[str, Callable] = {
     "ppsgd_synthetic": ppsgd.synthetic_grid,
-    "ppsgd_digits": ppsgd.digits_grid,
-    "ppsgd_cnn": ppsgd.cnn_grid,
-    "ppsgd_tags": ppsgd.tags_grid,
     "isrl_odd_even": isrl.odd_even_grid,
     "p2p_descent": p2p.descent_grid,
-    "p2p_admm": p2p.admm_grid,
-    "p2p_large": p2p.large_grid,
     "fedavg_round": grids.fedavg_grid,
     **{f"local_steps, {name}": partial(networks.local_steps_grid, name) for name in networks.TASKS},
 }

@@ -86,7 +86,7 @@ def test_an_empty_path_is_not_the_current_folder(bench, words, tmp_path, monkeyp
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["small_runs", "--out", "."], "--out . is no file of `bench perf`: name another file"),
+        (["fedavg_round", "--out", "."], "--out . is no file of `bench perf`: name another file"),
         (["users", "accelerator"], "no benchmark is called 'accelerator'"),
         (["accelerator"], "JAX sees no GPU or TPU here"),
     ],
