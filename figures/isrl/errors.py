@@ -27,7 +27,7 @@ def table(runs: pd.DataFrame, num_sampled: int) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame, title: str):
     """A panel for each calibration; error bars are standard deviations over trials, bands intervals of the mean."""
-    figure, axes = style.subplots(1, 2, figsize=(11, 4.6), sharey=True)
+    figure, axes = style.subplots(1, 2, figsize=(11, 5.2), sharey=True)
     order = style.present(table, "series", LOOKS)
     for ax, calibration in zip(axes, (PUBLISHED, EXACT), strict=True):
         panel = table[table["calibration"] == calibration]
@@ -35,6 +35,7 @@ def draw(table: pd.DataFrame, title: str):
         _panel(ax, panel, silent, order)
         ax.set_title(TITLES[calibration])
     axes[0].set_ylabel("test error, all silos together")
+    axes[0].set_yscale("log")  # with 35 rounds the error at the smallest epsilon is twice the others
     style.percent(axes[0].yaxis)
     handles = [Line2D([], [], label=name, **LOOKS[name]) for name in order]
     style.head(figure, title, handles)
@@ -65,11 +66,7 @@ def _panel(ax, panel: pd.DataFrame, silent: pd.DataFrame, order) -> None:
     for number, name in enumerate(sorted(order, key=lambda name: not LOOKS[name]["marker"])):
         line, look = panel[panel["series"] == name].sort_values("target_epsilon"), LOOKS[name]
         line = line.assign(x=line["target_epsilon"] * 1.012 ** (number - 1))
-        if look["marker"]:
-            style.curve(ax, line, "x", "test_error", **look)
-        else:  # a dashed curve may leave the panel
-            with style.same_limits(ax):
-                style.curve(ax, line, "x", "test_error", band=False, **look)
+        style.curve(ax, line, "x", "test_error", band=bool(look["marker"]), **look)
         if look["marker"] and np.isfinite(line["std"]).any():
             ax.errorbar(
                 line["x"], line["test_error"], line["std"], fmt="none", color=look["color"], linewidth=0.8, capsize=2

@@ -89,5 +89,8 @@ def finish(
     if len(diverged(table)):
         handles.append(Line2D([], [], label="mean with diverged runs as 0 %", color="#444444", **CROSS))
     style.head(figure, title, [*handles, *further])
-    style.footer(figure, table, common.privacy_note(table), common.training_note(table), *notes, differs=differs)
+    notes = common.privacy_note(table), common.training_note(table), *notes
+    seeds = table["repetitions"].dropna()
+    single = f"({(seeds == 1).sum()} of {len(seeds)} points are single runs)"
+    style.footer(figure, table, *notes, differs=differs, unequal=single)
     return figure

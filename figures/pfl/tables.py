@@ -69,6 +69,8 @@ def table(runs: pd.DataFrame, *figures: str, own: bool = False) -> pd.DataFrame:
     compared = cells.merge(common.averaged(rows), on=CELL, how="right" if own else "left")
     compared["difference"] = compared["test_accuracy"] - compared["published"]
     words = [agreement(*pair) for pair in compared[["difference", "repetitions"]].to_numpy()]
+    ends = rows.groupby(CELL)["test_accuracy"].agg(lowest="min", highest="max").reset_index()
+    compared = compared.merge(ends, on=CELL, how="left")
     rounds = compared["total_epochs"] // compared["num_epochs"]
     return compared.assign(communication_rounds=rounds, agreement=words, **common.facts(rows))
 
@@ -106,7 +108,8 @@ def arranged(table: pd.DataFrame, values: pd.Series) -> pd.DataFrame:
 def cell(row) -> str:
     """Accuracy here with its interval, the published one and the difference, and the number of seeds.
 
-    The interval is its half width, or its two ends where it would go beyond 0 or 100 %.
+    The interval is its half width, or its two ends where it would go beyond 0 or 100 %. Where it says nothing, since it
+    goes beyond both, as of three seeds of which one has learned nothing, the lowest and the highest run stand for it.
     """
     published = f"{100 * row.published:.2f}"
     if row.agreement == NOT_RUN:
@@ -120,6 +123,8 @@ def cell(row) -> str:
     if _is_cut(row):
         low, high = metric_limits.cut(row.test_accuracy, row.low, row.high, "test_accuracy")
         interval = f" [{100 * low:.2f}, {100 * high:.2f}]"
+    if _is_empty(row):
+        interval = f" ({100 * row.lowest:.2f} to {100 * row.highest:.2f})"
     difference = round(100 * row.difference, 2) + 0.0  # no -0.00
     return f"{100 * row.test_accuracy:.2f}{interval}\n{published}, {difference:+.2f}\n{seeds}"
 
@@ -127,6 +132,11 @@ def cell(row) -> str:
 def _is_cut(row) -> bool:
     """Return whether the interval of a cell, or of any cell of a table, goes beyond 0 or 1."""
     return bool(np.any(np.less(row.low, 0)) or np.any(np.greater(row.high, 1)))
+
+
+def _is_empty(row) -> bool:
+    """Return whether the interval of a cell, or of any cell of a table, goes beyond 0 and beyond 1."""
+    return bool(np.any(np.less(row.low, 0) & np.greater(row.high, 1)))
 
 
 def printed(table: pd.DataFrame) -> pd.DataFrame:
@@ -156,6 +166,7 @@ def draw(table: pd.DataFrame, title: str, *notes: str):
     legend = [Patch(edgecolor="#999999", linewidth=0.6, label=word, **AGREEMENT[word]) for word in words]
     diverged = " Where a run diverged: how many did, and our mean over the others."
     diverged = diverged if (table["agreement"] == "diverged").any() else ""
+    ranges = "In round brackets: lowest and highest run, where the interval says nothing. " * _is_empty(table)
     cells = printed(table)
     cells.iloc[0, 0] = f"{cells.iloc[0, 0]}\npublished, difference\nseeds"
     figure = tables.draw(cells, title, looks=np.insert(looks, 0, np.array(None), axis=1), legend=legend)
@@ -166,7 +177,7 @@ def draw(table: pd.DataFrame, title: str, *notes: str):
         common.training_note(table),
         *notes,
         _contradiction(table),
-        differs=f"Test accuracy in percent; differences to the published means of 10 runs in points.{diverged}",
+        differs=f"{ranges}Test accuracy in percent; differences to the published means of 10 runs in points.{diverged}",
         unequal="(as written in the cells)",
         bands="± or brackets" if _is_cut(table) else "±",
     )
