@@ -57,6 +57,11 @@ def _errors(scores: pd.Series, metric: str, best: str) -> pd.Series:
     return errors.where(np.isfinite(errors) & (errors > 0))
 
 
+def scale(metric: str) -> tuple[int, str]:
+    """Return by what the page multiplies scores of a metric, and their format: shares are in percent as in pictures."""
+    return (100, ".2f") if metric_limits.limits(metric) == (0.0, 1.0) else (1, digits_for(metric))
+
+
 def step(times: float) -> int:
     """Return the step of colour of an error that is so many times that of learning alone: 0 where they are about equal,
     positive where it is smaller, and negative where it is larger.
@@ -82,5 +87,6 @@ def gain(row: dict) -> str:
     """Return a row's gain over learning alone with half of its interval, "+0.1 ±0.02"; empty where it is unknown."""
     if row["algorithm"] == row["alone"] or not np.isfinite(row["over_alone"]):
         return "learns alone" if row["algorithm"] == row["alone"] else ""
-    form, half = digits_for(row["metric"]), row["over_alone_high"] - row["over_alone"]
-    return f"{row['over_alone']:+{form}}" + (f" ±{half:{form}}" if np.isfinite(half) else "")
+    times, form = scale(row["metric"])
+    mean, half = times * row["over_alone"], times * (row["over_alone_high"] - row["over_alone"])
+    return f"{mean:+{form}}" + (f" ±{half:{form}}" if np.isfinite(half) else "")

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bench import ranking
-from bench.analysis.measured import PANEL
+from bench.analysis.measured import PANEL, user_level_first
 from bench.comparison.baselines import Variant
 from bench.comparison.board import own_runs
 from bench.comparison.problems import problem
@@ -96,7 +96,7 @@ class Board:
     @property
     def panels(self) -> list[tuple[str, str]]:
         """The pairs (unit of privacy, neighbouring relation); each is ranked separately."""
-        return sorted({task.panel for task in self.tasks})
+        return sorted({task.panel for task in self.tasks}, key=user_level_first)
 
     def rows(self, panel: tuple[str, str] | None = None) -> pd.DataFrame:
         """Return the rows of all tasks, of one unit of privacy or of all, with "name" of the task, and the columns of
@@ -122,11 +122,18 @@ class Board:
         columns = ["task", *ranking.COMPARED, "epsilon", "method", "split", "score", "metric", "best", "delta"]
         return table[columns].sort_values(columns[:6], ignore_index=True)
 
-    def mean_ranks(self) -> dict[Any, pd.DataFrame]:
-        """`bench.ranking.mean_ranks` by unit of privacy and relation, with the names of columns that `rows` has."""
-        table = ranking.mean_ranks(self.scores).rename(columns={"method": "algorithm", "epsilon": "target_epsilon"})
-        parts = table.groupby(ranking.COMPARED)
-        return {panel: part.drop(columns=ranking.COMPARED).reset_index(drop=True) for panel, part in parts}
+    def ranked(self, panel: tuple[str, str]) -> list[str]:
+        """Return the names of the tasks that all methods of a unit were run on: a mean rank is over these alone."""
+        methods = self.rows(panel).groupby("name")["algorithm"].unique().map(set)
+        return list(methods.index[methods == set().union(*methods)])
+
+    def mean_ranks(self) -> dict[tuple[str, str], pd.DataFrame]:
+        """`bench.ranking.mean_ranks` over the tasks of `ranked`, by unit of privacy and relation, with the names of
+        columns that `rows` has; without a row where no task has all methods."""
+        names = {"method": "algorithm", "epsilon": "target_epsilon"}
+        over = {panel: self.scores[self.scores["task"].isin(self.ranked(panel))] for panel in self.panels}
+        tables = {panel: ranking.mean_ranks(scores) if len(scores) else scores for panel, scores in over.items()}
+        return {panel: table.rename(columns=names).drop(columns=ranking.COMPARED) for panel, table in tables.items()}
 
 
 def collect(results: Path) -> Board:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pandas as pd
 
 from bench.analysis import measured
-from bench.analysis.measured import user_level_first
 from bench.analysis.significance import FEWEST_SPLITS, LEVEL
 from bench.ranking import DRAWS, EVERY
 from figures.pages.board import alone, attacks, curves, tables
@@ -38,11 +37,9 @@ def page(board: Board, ranks: Ranks, results: Path, csv: str) -> str:
     return render(
         "board.html",
         board=board,
-        overview=[_first_table(board, ranks, value) for value in epsilons],
         first=FIRST if FIRST in epsilons else (finite or epsilons)[len(finite or epsilons) // 2],
         methods={name: name for name in sorted(rows["algorithm"].unique())},
         finite=[f"{value:g}" for value in finite],
-        commits=sorted(set(rows["commit"].astype(str))),
         ids=ids,
         units={ids[panel]: tables.panel_words(panel) for panel in board.panels},
         epsilons={f"{value:g}": tables.epsilon_words(value) for value in epsilons},
@@ -62,53 +59,29 @@ def page(board: Board, ranks: Ranks, results: Path, csv: str) -> str:
     )
 
 
-def _first_table(board: Board, ranks: Ranks, epsilon: float) -> dict:
-    """Return the table of one epsilon: methods that learn alone first, then those of each unit of privacy by mean
-    rank; a row for each task, or None."""
-    panels = sorted(board.panels, key=user_level_first)
-    tasks = [task for panel in panels for task in board.tasks if task.panel == panel]
-    at = {
-        (task.name, row["algorithm"]): row | {"name": task.name}
-        for task in tasks
-        for row in task.rows.merge(task.alone, on=alone.PLACE, validate="1:1").to_dict("records")
-        if row["target_epsilon"] == epsilon
-    }
-    tasks = [task for task in tasks if any(name == task.name for name, _ in at)]
-    listed = pd.concat([ranks[panel] for panel in panels])
-    order = listed.loc[listed["target_epsilon"] == epsilon, "algorithm"]
-    silent = {name for (_, name), row in at.items() if row["reveals_nothing"]}
-    directions = {"max": "higher", "min": "lower"}
-    return {
-        "epsilon": epsilon,
-        "heads": [f"{t.name}\n{t.metric},\n{directions[t.rows['best'].iloc[0]]} is better" for t in tasks],
-        "groups": [
-            (tables.panel_words(panel), count) for panel in panels if (count := sum(t.panel == panel for t in tasks))
-        ],
-        "lines": [
-            (name, [at.get((task.name, name)) for task in tasks])
-            for name in sorted(dict.fromkeys(order), key=lambda name: name not in silent)
-        ],
-    }
-
-
 def _panel(board: Board, panel: Panel, ranks: pd.DataFrame, name: str) -> dict:
     """Return what is shown of a unit of privacy: words, a table for each epsilon, a picture, and its ranks as CSV."""
-    rows, words = board.rows(panel), tables.panel_words(panel)
+    gains = pd.concat([task.alone.assign(name=task.name) for task in board.tasks])
+    rows = board.rows(panel).merge(gains, on=["name", *alone.PLACE], validate="1:1")
     outcomes: dict[tuple[float, str], set[str]] = {}
     for row in rows.to_dict("records"):
         for epsilon in (row["target_epsilon"], *([EVERY] if math.isfinite(row["target_epsilon"]) else [])):
             outcomes.setdefault((epsilon, row["algorithm"]), set()).add(tables.outcome(row))
     shown = []
-    for epsilon in sorted(ranks["target_epsilon"].unique()):
-        tasks, listed = tables.methods_by_task(rows, ranks, epsilon)
-        lines = [(rank, outcomes[epsilon, rank["algorithm"]], cells) for rank, cells in listed]
-        shown.append({"epsilon": epsilon, "tasks": tasks, "lines": lines})
+    of_task = {task.name: task for task in board.tasks}
+    for epsilon in sorted({epsilon for epsilon, _ in outcomes}):
+        names, lines = tables.methods_by_task(rows, ranks, epsilon)
+        heads = [f"{task}\n{tables.protocol_of(of_task[task])['score']}" for task in names]
+        lines = [(*line, outcomes[epsilon, line[0]]) for line in lines]
+        shown.append({"epsilon": epsilon, "heads": heads, "lines": lines, "means": any(line[1] for line in lines)})
+    words = tables.panel_words(panel)
     return {
         "id": name,
         "words": words,
         "protected": protected(panel, board),
+        "ranked": board.ranked(panel),
         "tables": shown,
-        "picture": curves.picture(ranks, words),
+        "picture": curves.picture(ranks, words) if len(ranks) else None,
         "csv": ranks.to_csv(index=False, float_format="%.6g"),
     }
 

@@ -7,9 +7,10 @@ from urllib.parse import quote
 import numpy as np
 import pandas as pd
 
-from bench.analysis import measured, tables
+from bench.analysis import measured, metric_limits, tables
 from bench.analysis.measured import PANEL
 from bench.ranking import EVERY
+from figures.pages.board import alone
 from figures.pages.board.collect import Board, BoardTask
 
 COSTS = {  # column of a comparison -> heading; costs are those of a whole run
@@ -20,6 +21,7 @@ COSTS = {  # column of a comparison -> heading; costs are those of a whole run
 OUTCOMES = {  # of a row, against the best baseline
     "better": "significantly better",
     "open": "no significant difference",
+    "uncorrected": "not significant after correction",  # though its own interval excludes 0
     "worse": "significantly worse",
     "reference": "is the best baseline",
     "diverged": "diverged",
@@ -42,7 +44,9 @@ def outcome(row: dict) -> str:
         return "diverged"
     if row["algorithm"] == row["best_baseline"]:
         return "reference"
-    return "open" if not row["decided"] else "better" if row["gain"] > 0 else "worse"
+    if not row["decided"]:
+        return "uncorrected" if row["gain_low"] > 0 or row["gain_high"] < 0 else "open"
+    return "better" if row["gain"] > 0 else "worse"
 
 
 def place(row: dict) -> str:
@@ -58,7 +62,9 @@ def link(row: dict) -> str:
 
 def score(row: dict) -> str:
     """Return a score with its interval."""
-    return tables.with_interval(row["score"], row["low"], row["high"], tables.digits_for(row["metric"]), row["metric"])
+    times, form = alone.scale(row["metric"])
+    ends = metric_limits.cut(row["score"], row["low"], row["high"], row["metric"])
+    return tables.with_interval(times * row["score"], *(times * float(end) for end in ends), form)
 
 
 def rank(row: dict) -> str:
@@ -73,24 +79,29 @@ def gain(row: dict) -> str:
         return "best baseline"
     if not np.isfinite(row["gain"]):
         return ""
-    numbers = tables.with_interval(
-        row["gain"], row["gain_low"], row["gain_high"], f"+{tables.digits_for(row['metric'])}"
-    )
+    times, form = alone.scale(row["metric"])
+    ends = (times * row[name] for name in ("gain", "gain_low", "gain_high"))
+    numbers = tables.with_interval(*ends, f"+{form}")
     return numbers + ("*" if row["decided"] else "")
 
 
 def mean_rank(row: dict) -> str:
-    """Return a mean rank with its interval, and the number of tasks where it is not over all."""
-    few = "" if row["tasks"] == row["of"] else f", {row['tasks']} of {row['of']} tasks"
-    return tables.with_interval(row["mean_rank"], row["low"], row["high"], ".2f") + few
+    """Return a mean rank with its interval."""
+    return tables.with_interval(row["mean_rank"], row["low"], row["high"], ".2f")
 
 
-def task_ranks(rows: pd.DataFrame) -> dict[tuple[str, str], float]:
-    """(task, method) -> mean rank over private epsilons; a method that diverged ranks behind all others."""
-    private = rows[np.isfinite(rows["target_epsilon"])]
-    ranked = private.groupby(["name", "target_epsilon"])["rank"].transform("count")
-    means = private.assign(rank=private["rank"].fillna(ranked + 1)).groupby(["name", "algorithm"])["rank"].mean()
-    return {(row["name"], row["algorithm"]): row["rank"] for row in means.reset_index().to_dict("records")}
+def task_ranks(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean rank over the epsilons of these rows, a row for each method and a column for each task, NaN where
+    it was not run; a method that diverged ranks behind all others.
+
+    Methods are in the order of their mean rank over the tasks that all of them have; where there is none, and between
+    equals, of that on the first task, then on the next.
+    """
+    ranked = rows.groupby(["name", "target_epsilon"])["rank"].transform("count")
+    filled = rows.assign(rank=rows["rank"].fillna(ranked + 1))
+    ranks = filled.groupby(["algorithm", "name"])["rank"].mean().unstack()
+    keys = pd.concat([ranks.dropna(axis="columns").mean(axis=1), ranks], axis=1)
+    return ranks.loc[keys.sort_values([*keys.columns]).index]
 
 
 def methods_by_task(rows: pd.DataFrame, ranks: pd.DataFrame, epsilon: float) -> tuple[list[str], list]:
@@ -102,16 +113,18 @@ def methods_by_task(rows: pd.DataFrame, ranks: pd.DataFrame, epsilon: float) -> 
         epsilon: the epsilon; `EVERY` for the mean over the private ones.
 
     Returns:
-        The tasks; and for each method, the best mean rank first, its row of `ranks`, and for each task its row there,
-        its mean rank for `EVERY`, or None where it did not take part.
+        The tasks; and for each method, in the order of `task_ranks`, its name, its row of `ranks` or None, and for each
+        task its row there, its mean rank for `EVERY`, or None where it did not take part.
     """
-    at: dict[tuple[str, str], Any] = {
-        (row["name"], row["algorithm"]): row for row in rows[rows["target_epsilon"] == epsilon].to_dict("records")
+    rows = rows[np.isfinite(rows["target_epsilon"]) if epsilon == EVERY else rows["target_epsilon"] == epsilon]
+    by_task = task_ranks(rows)
+    cells: dict[tuple[Any, str], Any] = {
+        (row["algorithm"], row["name"]): by_task.loc[row["algorithm"], row["name"]] if epsilon == EVERY else row
+        for row in rows.to_dict("records")
     }
-    at = task_ranks(rows) if epsilon == EVERY else at
-    names = [name for name in dict.fromkeys(rows["name"]) if any(name == there for there, _ in at)]
-    listed = ranks[ranks["target_epsilon"] == epsilon].to_dict("records")
-    return names, [(row, [at.get((name, row["algorithm"])) for name in names]) for row in listed]
+    means = {row["algorithm"]: row for row in ranks[ranks["target_epsilon"] == epsilon].to_dict("records")}
+    listed = [(name, means.get(name), [cells.get((name, task)) for task in by_task]) for name in by_task.index]
+    return list(by_task), listed
 
 
 def plain(rows: pd.DataFrame, ranks: pd.DataFrame, epsilon: float) -> pd.DataFrame:
@@ -119,9 +132,10 @@ def plain(rows: pd.DataFrame, ranks: pd.DataFrame, epsilon: float) -> pd.DataFra
     names, listed = methods_by_task(rows, ranks, epsilon)
     return pd.DataFrame(
         [
-            {"method": row["algorithm"], "mean rank": mean_rank(row)}
+            {"method": method}
+            | ({"mean rank": mean_rank(mean)} if mean else {})
             | {name: _plain(cell) for name, cell in zip(names, cells, strict=True)}
-            for row, cells in listed
+            for method, mean, cells in listed
         ]
     )
 
@@ -136,7 +150,7 @@ def protocol_of(task: BoardTask) -> dict[str, str]:
     direction = "larger" if first["best"] == "max" else "smaller"
     return {
         "task": task.name,
-        "score": f"{task.metric}, {direction} is better",
+        "score": f"{task.metric}{', in percent' * (alone.scale(task.metric)[0] == 100)}, {direction} is better",
         "measured on": measured.words(task.table, task.metric) or "not stated",
         "protected": f"one {stated.unit}, {stated.neighbors}",
         "δ": f"{stated.delta:.2g}",

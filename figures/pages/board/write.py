@@ -8,6 +8,7 @@ from bench.analysis import tables as printing
 from bench.analysis.tables import without_formulas
 from bench.errors import InputError, cannot_write
 from bench.files import written_whole
+from bench.ranking import EVERY
 from figures.pages.board import tables
 from figures.pages.board.collect import BOARD, Board, collect, command
 from figures.pages.board.page import Ranks, page, protected, reading
@@ -59,7 +60,7 @@ def _printed(board: Board, ranks: Ranks) -> list[tuple[tuple[str, str], str, pd.
             tables.plain(board.rows(panel), of_panel, epsilon),
         )
         for panel, of_panel in ranks.items()
-        for epsilon in sorted(of_panel["target_epsilon"].unique())
+        for epsilon in sorted({EVERY, *board.rows(panel)["target_epsilon"]})
     ]
 
 

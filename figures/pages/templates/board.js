@@ -1,10 +1,3 @@
-// The first table: the part of one epsilon.
-const epsilonOfAll = document.getElementById("epsilon-of-all");
-const showOfAll = () => {
-  for (const part of document.querySelectorAll("[data-of-all]")) part.hidden = part.dataset.ofAll !== epsilonOfAll.value;
-};
-epsilonOfAll.addEventListener("change", showOfAll);
-showOfAll();
 // Filters: units, one epsilon (or the mean over those that are private), methods, and how they stand.
 const lists = [...document.querySelectorAll("select[data-filters]")];
 const rows = [...document.querySelectorAll("#rows-table > tbody > tr")];

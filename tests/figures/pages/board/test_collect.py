@@ -34,7 +34,7 @@ def test_a_task_is_read(tmp_path):
     board = collect(tmp_path)
     assert [task.name for task in board.tasks] == ["digits", "movielens", "shakespeare"]
     assert board.left_out == []
-    assert board.panels == [("point", "replace one"), ("user", "add-or-remove one")]
+    assert board.panels == [("user", "add-or-remove one"), ("point", "replace one")]
     digits = board.tasks[0]
     scores = digits.scores.set_index(["algorithm", "target_epsilon", "trial"])["score"]
     assert scores["DP-FedAvg", 4.0, 1] == 0.62

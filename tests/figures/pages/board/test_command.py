@@ -32,11 +32,13 @@ def test_tables_for_a_paper(tmp_path):
     markdown, latex = (page.with_name(f"board.{kind}").read_text() for kind in ("md", "tex"))
     protected = (
         "Protected: everything that one user holds, against everybody who sees the shared models, but not against the "
-        "server, which is trusted with the users' messages and with who takes part in a round. δ is 0.0001 on "
+        "server, which is trusted with the users' messages and with who takes part in a round. δ is 0.0001 on digits, "
+        "shakespeare.\n\n"
     )
-    table = "digits, 0.0001 on shakespeare.\n\n| method | mean rank | digits | shakespeare |\n"
-    assert f"## One user, add-or-remove one, ε = 4\n\n{protected}{table}" in markdown
-    assert "| DP-FedAvg | 2.00 [2.00, 2.00] | 0.6100 [0.5852, 0.6348] (2) | 0.6100 [0.5852, 0.6348] (2) |\n" in markdown
+    table = "| method | mean rank | digits | shakespeare |\n"
+    assert f"## One user, add-or-remove one, every private ε\n\n{protected}{table}" in markdown
+    assert f"## One user, add-or-remove one, ε = 4\n\n{table}" in markdown
+    assert "| DP-FedAvg | 2.00 [2.00, 2.00] | 61.00 [58.52, 63.48] (2) | 61.00 [58.52, 63.48] (2) |\n" in markdown
     assert (
         "| movielens | test_rmse, smaller is better | not stated | one point, replace one | 0.0001 | 1, 4 | 3 | 16 |"
         in markdown
@@ -44,7 +46,7 @@ def test_tables_for_a_paper(tmp_path):
     assert "- **Not counted in ε.** What the choice of settings reveals" in markdown
     assert "% One user, add-or-remove one, epsilon = 4\n\\begin{tabular}{lrrr}\n" in latex
     assert latex.count(r"\begin{tabular}") == 2 * 4
-    assert "0.7000 [0.6752, 0.7248] (1*)" in latex
+    assert "70.00 [67.52, 72.48] (1*)" in latex
 
 
 def test_what_cannot_be_used_is_named_and_the_rest_is_shown(command, tmp_path):

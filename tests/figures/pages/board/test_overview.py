@@ -1,13 +1,14 @@
 """The table that the board's page begins with: its content, the gains over learning alone, and its colours."""
 
 import re
+import shutil
 from html import unescape
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_board import add_task
+from made_up_board import FEW, USERS, add_task
 
 from figures.pages.board import alone
 from figures.pages.board.collect import collect
@@ -23,53 +24,53 @@ def text(path):
     return path.read_text()
 
 
-def part(text, epsilon):
-    """The table of one epsilon: its headings, and for each row the class and the text of its cells."""
-    (table,) = re.findall(rf'<div data-of-all="{epsilon}">(.*?)</table>', text, re.DOTALL)
-    heads = [unescape(re.sub(r"<[^>]*>", "", one)) for one in re.findall(r"<th.*?</th>", table, re.DOTALL)]
-    rows = []
-    for row in re.findall(r"<tr><td.*?</tr>", table, re.DOTALL):
+def part(text, unit="user-add-or-remove-one"):
+    """The table of one unit at epsilon 1: for each method the class and the text of its cells."""
+    section = re.search(rf'<section id="unit-{unit}".*?</section>', text, re.DOTALL)[0]
+    (table,) = re.findall(r'<div data-at="1">(.*?)</table>', section, re.DOTALL)
+    rows = {}
+    for row in re.findall(r"<tr data-method.*?</tr>", table, re.DOTALL):
         cells = re.findall(r"<td([^>]*)>(.*?)</td>", row, re.DOTALL)
         looks = [(re.findall(r'class="([^"]*)"', attributes) or [None])[0] for attributes, _ in cells]
-        rows.append(list(zip(looks, [unescape(re.sub(r"<[^>]*>", "", words)) for _, words in cells], strict=True)))
-    return heads, rows
+        words = [unescape(re.sub(r"<[^>]*>", "", each)) for _, each in cells]
+        rows[words[0]] = list(zip(looks, words, strict=True))[1:]
+    return rows
 
 
 # ---- What it shows ----
 
 
-def test_the_page_opens_on_it_with_tasks_of_users_first(text):
-    assert text.index("<main") < text.index('id="all-tasks"') < text.index('id="about"')
-    heads, _ = part(text, 4)
-    assert heads[:3] == ["", "One user, add-or-remove one", "One point, replace one"]
-    tasks = [words.split("\n")[0] for words in heads[3:]]
-    assert tasks == ["method", "digits", "shakespeare", "movielens"]
-    assert heads[4].split("\n")[1:] == ["test_accuracy,", "higher is better"]
-    assert heads[6].split("\n")[1:] == ["test_rmse,", "lower is better"]
+def test_a_cell_beside_learning_alone_has_its_colour(text):
+    rows = part(text)
+    assert [look for look, _ in rows["DP-FedAvg"][1:]] == ["worse-2", "worse-2"]
+    assert rows["Local learning"][1][0] == "alone"
+    assert part(text, "point-replace-one")["DP-D-SGD"][1][1].split("\n")[-1] == "-0.0933 ±0.0287"
 
 
-def test_a_cell_has_the_score_its_interval_and_the_gain_over_learning_alone(text):
-    _, rows = part(text, 4)
-    cells = {row[0][1]: row[1:] for row in rows}
-    assert cells["DP-FedAvg"][0] == ("better-2", "0.6100\n[0.5852, 0.6348]\n+0.1000 ±0.0000")
-    assert cells["Local learning"][0] == ("alone", "0.5100\n[0.4852, 0.5348]\nlearns alone")
-    assert cells["DP-D-SGD"][2] == ("better-2", "0.39\n[0.365, 0.415]\n+0.1 ±0")
-
-
-def test_methods_that_learn_alone_come_first_and_a_cell_without_a_run_is_empty(text):
-    _, rows = part(text, "inf")
-    names = [row[0][1] for row in rows]
-    assert names == ["Local learning", "Ditto", "DP-FedAvg", "Coordinate descent (1 update)", "DP-D-SGD"]
-    (new,) = (row for row in rows if row[0][1] == "Ditto")
-    assert new[3:] == [("none", "")]
+def test_ranks_are_over_tasks_that_all_methods_have(tmp_path):
+    """Without one there is no mean rank, and the rank on the first task orders the rows."""
+    add_task(tmp_path, "digits", FEW)
+    folder = add_task(tmp_path, "shakespeare", USERS)
+    board = collect(tmp_path)
+    assert board.ranked(board.panels[0]) == ["shakespeare"]
+    rows = part(write(tmp_path, None)[0].read_text())
+    assert list(rows) == ["Local learning", "Ditto", "DP-FedAvg"]
+    assert [cells[0][1].split()[0] for cells in rows.values()] == ["1.00", "2.00", "3.00"]
+    shutil.rmtree(folder)
+    add_task(tmp_path, "shakespeare", {name: USERS[name] for name in ("DP-FedAvg", "Ditto")})
+    assert collect(tmp_path).ranked(board.panels[0]) == []
+    text = write(tmp_path, None)[0].read_text()
+    assert "No task has all methods of this unit" in text
+    assert list(part(text)) == ["Local learning", "DP-FedAvg", "Ditto"]
 
 
 def test_what_diverged_is_said_and_has_the_colour_of_the_worst(tmp_path):
     both = [0.4, 0.4]
     shared = {1.0: [0.4, np.nan], 4.0: both, np.inf: both}
     add_task(tmp_path, "digits", {"Local learning": {0.0: [0.5, 0.5]}, "DP-FedAvg": shared})
-    _, rows = part(write(tmp_path, None)[0].read_text(), 1)
-    assert rows[1][1] == (f"worse-{STEPS}", "diverged")
+    rows = part(write(tmp_path, None)[0].read_text())
+    look, words = rows["DP-FedAvg"][1]
+    assert (look, words.split("\n")[0]) == (f"worse-{STEPS}", "diverged")
 
 
 # ---- The gain over learning alone ----
