@@ -47,6 +47,6 @@ PAPER = Paper(
         "The noise is calibrated to gradients of norm 1, which only inputs of norm 1 have. No range of the inputs that "
         "we ran gives both the ε of the legend and the published accuracies."
     ),
-    lead="p2p_calibration",
+    lead="p2p_fig2c",
     in_full=True,
 )

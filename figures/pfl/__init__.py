@@ -49,5 +49,6 @@ PAPER = Paper(
         "depends on how 20 epochs are split into rounds, while networks lose dozens of points."
     ),
     lead="pfl_splits_curves",
+    panel=7,
     in_full=True,
 )

@@ -19,7 +19,7 @@ class Paper(NamedTuple):
     state: how much of it is reproduced, in one line and without counts.
     found: what was found, in the words of docs/papers/index.md.
     exception: what a reader has to know of it in one sentence: what was not seen, or with which reservation it was.
-    lead: the figure that shows it best; empty is the first.
+    lead: the figure that shows it best; empty is the first. panel: of this figure the one that shows it alone.
     in_full: whether every figure and table of the paper is reproduced.
     figures: name on the command line -> figure, in the paper's order.
     claims: the paper's claims, and those tested beyond it.
@@ -43,6 +43,7 @@ class Paper(NamedTuple):
     found: str = ""
     exception: str = ""
     lead: str = ""
+    panel: int = 0
     in_full: bool = False
 
     @property

@@ -63,8 +63,8 @@ def link(row: dict) -> str:
 def score(row: dict) -> str:
     """Return a score with its interval."""
     times, form = alone.scale(row["metric"])
-    ends = metric_limits.cut(row["score"], row["low"], row["high"], row["metric"])
-    return tables.with_interval(times * row["score"], *(times * float(end) for end in ends), form)
+    low, high = metric_limits.cut(row["score"], row["low"], row["high"], row["metric"])
+    return tables.with_interval(times * row["score"], times * float(low), times * float(high), form)
 
 
 def rank(row: dict) -> str:
@@ -80,8 +80,8 @@ def gain(row: dict) -> str:
     if not np.isfinite(row["gain"]):
         return ""
     times, form = alone.scale(row["metric"])
-    ends = (times * row[name] for name in ("gain", "gain_low", "gain_high"))
-    numbers = tables.with_interval(*ends, f"+{form}")
+    mean, low, high = (times * row[name] for name in ("gain", "gain_low", "gain_high"))
+    numbers = tables.with_interval(mean, low, high, f"+{form}")
     return numbers + ("*" if row["decided"] else "")
 
 
@@ -118,13 +118,14 @@ def methods_by_task(rows: pd.DataFrame, ranks: pd.DataFrame, epsilon: float) -> 
     """
     rows = rows[np.isfinite(rows["target_epsilon"]) if epsilon == EVERY else rows["target_epsilon"] == epsilon]
     by_task = task_ranks(rows)
+    names = list(map(str, by_task))
     cells: dict[tuple[Any, str], Any] = {
         (row["algorithm"], row["name"]): by_task.loc[row["algorithm"], row["name"]] if epsilon == EVERY else row
         for row in rows.to_dict("records")
     }
     means = {row["algorithm"]: row for row in ranks[ranks["target_epsilon"] == epsilon].to_dict("records")}
-    listed = [(name, means.get(name), [cells.get((name, task)) for task in by_task]) for name in by_task.index]
-    return list(by_task), listed
+    listed = [(name, means.get(name), [cells.get((name, task)) for task in names]) for name in by_task.index]
+    return names, listed
 
 
 def plain(rows: pd.DataFrame, ranks: pd.DataFrame, epsilon: float) -> pd.DataFrame:

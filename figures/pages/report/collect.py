@@ -5,14 +5,16 @@ the repository; what was run here, in another folder, is shown beside it.
 """
 
 import io
+import re
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 from PIL import Image
 
@@ -23,15 +25,16 @@ from bench.errors import InputError, in_one_line
 from bench.files import AS_TEXT, recorded
 from bench.store import KEPT, SMOKE, kind_of, part_files
 from figures import PAPERS
-from figures.claims import findings, recall
+from figures.claims import STATEMENTS, findings, recall, statements
 from figures.pages.board.tables import task_ranks
 from figures.pages.report.facts import COLUMNS, RUN, Facts, facts_of
 from figures.shared.drawn import RECORD, digest
 from figures.shared.figure import Figure
 from figures.shared.paper import Paper
 from figures.shared.runs import UNREAD, command, first_with, folders_of, nothing_in, read, together
-from figures.shared.verdicts import ERROR, NO, OPEN, OURS, YES
+from figures.shared.verdicts import ERROR, NO, OPEN, YES, Claim
 
+BAR = ("seen", "not seen", "open", "error")  # of a paper's statements, in the order of its bar
 LOOKS = {YES: "verdict holds", NO: "verdict fails", OPEN: "verdict open", ERROR: "verdict error"}  # classes of cells
 SIDE_BY_SIDE = [  # columns of a table with published numbers that are shown line by line
     *("dataset", "target_epsilon", "num_epochs", "num_clients", "algorithm", "series", "variant"),
@@ -113,10 +116,30 @@ class Section:
 
     @property
     def bar(self) -> dict[str, int]:
-        """The number of the paper's own claims that were decided, or are open, by the class of their verdict."""
-        looks = self.verdicts.loc[self.verdicts["whose"] != OURS, "seen"].map(LOOKS).str.removeprefix("verdict ")
-        numbers = looks.value_counts()
-        return {look: int(numbers[look]) for look in ("holds", "fails", "open") if look in numbers}
+        """The number of the paper's statements that were seen, not seen, or are open."""
+        words = statements(self.verdicts).map(STATEMENTS).str.replace(r"^((?:not )?seen).*", r"\1", regex=True)
+        return {word: int((words == word).sum()) for word in BAR if (words == word).any()}
+
+    @property
+    def shown_in(self) -> list[str]:
+        """For each claim the name of the figure that its place names, or else of the first that shows its runs; empty
+        where there is none."""
+
+        def shows(claim: Claim) -> Iterator[str]:
+            for kind, number in re.findall(r"(Figure|Table)s? (\w+)", claim.where):
+                yield f"{self.name}_{'fig' if kind == 'Figure' else 'table'}{number}"
+            yield from (name for name, figure in self.paper.figures.items() if {*figure.sweeps} & {*claim.sweeps})
+
+        return [next((name for name in shows(claim) if name in self.paper.figures), "") for claim in self.paper.claims]
+
+    @property
+    def card(self) -> bytes | None:
+        """The panel of the leading figure that a card has room for, drawn from its numbers; None without them."""
+        for exhibit in self.exhibits:
+            shown = exhibit.main or exhibit.here
+            if exhibit.name == self.paper.leading and shown:
+                return one_panel(exhibit.figure, shown, self.paper.panel)
+        return None
 
     @property
     def agreement(self) -> str:
@@ -152,9 +175,7 @@ class Ranked:
 
 
 def _unit(caption: str, rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
-    ranks = pd.Series(task_ranks(rows.rename(columns={"task": "name"}))).unstack(level=0)
-    order = pd.DataFrame({"mean": ranks.mean(axis=1), "tasks": -ranks.notna().sum(axis=1)})
-    ranks = ranks.loc[order.sort_values(["mean", "tasks"]).index]  # of the tasks that each was run on
+    ranks = task_ranks(rows[np.isfinite(rows["target_epsilon"])].rename(columns={"task": "name"}))
     ranks.columns = [str(name).replace("_", " ") for name in ranks]
     cells = ranks.map(lambda value: "" if pd.isna(value) else f"{value:.1f}").reset_index(names="method")
     return caption + (f", {RANKED} of {len(cells)} methods" if len(cells) > RANKED else ""), cells.head(RANKED)
@@ -344,6 +365,29 @@ def _draws(name: str, folder: Path) -> str:
     return f"python -m figures {name}{scale}" + (
         f" --results {folder.parent}" if folder.parent != Path("results") else ""
     )
+
+
+def one_panel(figure: Figure, shown: Drawn, number: int) -> bytes:
+    """Return one panel of a figure as a PNG; the picture of all panels where its numbers do not suffice to draw it."""
+    try:
+        numbers = pd.read_csv(io.BytesIO(shown.files["csv"]))
+        text = numbers.select_dtypes(exclude=["number", "bool"]).columns
+        sheet = figure.picture(numbers.fillna(dict.fromkeys(text, "")))
+        axes = sheet.axes[number]
+        entries = [handle for legend in sheet.legends for handle in legend.legend_handles if handle]
+        for other in (*sheet.axes, *sheet.texts, *sheet.legends):
+            if other is not axes:
+                other.remove()
+        sheet.set_layout_engine("none")
+        sheet.set_size_inches(5, 4)
+        axes.set_position((0.1, 0.1, 0.9, 0.9))
+        axes.tick_params(labelbottom=True, labelleft=True)
+        axes.legend(handles=entries, loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2, fontsize=8)
+    except Exception:  # numbers that another version wrote
+        return shown.picture
+    out = io.BytesIO()
+    sheet.savefig(out, format="png", bbox_inches="tight", dpi=200, metadata={"Software": None})
+    return out.getvalue()
 
 
 def _is_whole(path: Path) -> bool:

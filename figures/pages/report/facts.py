@@ -20,7 +20,6 @@ class Facts:
     wall_s: seconds of all runs together, without compilation.
     compile_s: of compiling their programs.
     newest: the date of the newest run, "2026-11-20".
-    newest_commits: the commits of the runs of that date.
     """
 
     sources: tuple[str, ...]
@@ -31,7 +30,6 @@ class Facts:
     jax_versions: tuple[str, ...]
     devices: tuple[str, ...]
     newest: str
-    newest_commits: tuple[str, ...]
     wall_s: float
     compile_s: float
 
@@ -47,7 +45,7 @@ class Facts:
             "Scale": ", ".join(self.scales),
             "Repetitions of a point": span(self.repetitions),
             "Runs": f"{self.num_runs:,} in {duration(self.wall_s)}, and {duration(self.compile_s)} of compilation",
-            "Code": f"commit {', '.join(self.commits)}; jax {', '.join(self.jax_versions)}",
+            "Code": f"{_listed(self.commits, 'commit')}; jax {', '.join(self.jax_versions)}",
             "Device": ", ".join(self.devices),
             "Newest run": self.newest,
         }
@@ -59,7 +57,6 @@ def facts_of(runs: pd.DataFrame) -> Facts:
     made = single.drop_duplicates([name for name in RUN if name != "sweep"])  # two sweeps can share runs by a copy
     # A program is compiled once for many runs, and each of them records the time.
     compiled = _column(made, "compile_s").groupby([made["sweep"], made["algorithm"]]).unique()
-    newest = max(_values(runs, "date"), default="")
     return Facts(
         sources=_values(runs, "source"),
         scales=_values(runs, "scale"),
@@ -68,8 +65,7 @@ def facts_of(runs: pd.DataFrame) -> Facts:
         commits=_values(runs, "commit"),
         jax_versions=_values(runs, "jax_version"),
         devices=_values(runs, "device"),
-        newest=newest,
-        newest_commits=_values(runs[runs["date"].astype(str) == newest], "commit") if newest else (),
+        newest=max(_values(runs, "date"), default=""),
         wall_s=float(_column(made, "wall_s").sum()),
         compile_s=float(sum(values.sum() for values in compiled)),
     )
@@ -81,6 +77,11 @@ def _column(runs: pd.DataFrame, name: str) -> pd.Series:
 
 def _values(runs: pd.DataFrame, name: str) -> tuple[str, ...]:
     return tuple(sorted(map(str, runs[name].dropna().unique()))) if name in runs else ()
+
+
+def _listed(names: tuple[str, ...], kind: str) -> str:
+    """Return names of a kind, or where they are more than two their number, since the table of the runs has all."""
+    return f"{len(names)} {kind}s" if len(names) > 2 else f"{kind} {', '.join(names)}"
 
 
 def duration(seconds: float) -> str:

@@ -1,11 +1,11 @@
 """The page, the pages of the papers' claims, and the files beside them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from bench.cli.options import version
 from figures.claims import counted, in_print, margin_said, to_decide
 from figures.pages.html import render
-from figures.pages.report.collect import LOOKS, Report
+from figures.pages.report.collect import BAR, LOOKS, Report
 from figures.pages.report.facts import Facts, duration
 from figures.shared.verdicts import OURS
 
@@ -13,32 +13,26 @@ LONGEST = 100  # rows of a table on the page; longer ones are files
 COMMON = {"LOOKS": LOOKS, "OURS": OURS, "in_print": in_print, "margin_said": margin_said, "to_decide": to_decide}
 
 
-def page(report: Report, folder: str) -> str:
+def page(report: Report, folder: str, files: Mapping[str, bytes]) -> str:
     """Return the whole page: one HTML document that makes no network requests.
 
     Args:
         report: what is shown.
         folder: the address of the folder with the files of `files_of`.
+        files: these.
     """
-    units = list(dict.fromkeys(section.paper.protects for section in report.papers))
-    protected = f"{', '.join(units[:-1])}, or {units[-1]}" if units[1:] else units[0]
-    about = {"version": version(), "protected": protected, "LONGEST": LONGEST}
+    about = {"version": version(), "LONGEST": LONGEST, "BAR": BAR}
     about["cited"] = {section.name: section.paper.cited for section in report.papers}
     functions = {"origin": _origin, "counted": counted, "duration": duration}
-    return render("report.html", report=report, folder=folder, **about, **functions, **COMMON)
+    return render("report.html", report=report, folder=folder, files=files, **about, **functions, **COMMON)
 
 
 def _origin(facts: Iterable[Facts | None]) -> dict[str, str]:
-    """Return the number of runs, the date and commit of the newest, and how many commits there are."""
+    """Return the number of runs, and the date of the newest."""
     found = [fact for fact in facts if fact]
-    newest = max((fact.newest for fact in found), default="")
-    latest = sorted({commit for fact in found if fact.newest == newest for commit in fact.newest_commits})
-    several = len({commit for fact in found for commit in fact.commits})
-    commits = f", commit {', '.join(latest[:2])}" if latest else ""
-    others = f" (all runs: {several} commits)" if several > 1 else ""
     return {
         "Runs": f"{sum(fact.num_runs for fact in found):,}" if found else "",
-        "Newest run": f"{newest}{commits}{others}" if newest else "",
+        "Newest run": max((fact.newest for fact in found), default=""),
     }
 
 
@@ -60,6 +54,8 @@ def files_of(report: Report, index: str) -> dict[str, bytes]:
             for place, drawn in (("figures", exhibit.main), ("here", exhibit.here)):
                 contents = {"png": drawn.picture, **drawn.files} if drawn else {}
                 files |= {f"{place}/{exhibit.name}.{ending}": content for ending, content in contents.items()}
+        if section.paper.in_full and (card := section.card):
+            files[f"cards/{section.name}.png"] = card
     if report.board:
         files["board/board.csv"] = report.board.csv
         files |= {"board/index.html": report.board.page} if report.board.page else {}

@@ -40,7 +40,7 @@ def write(results: Path, scale: str | None, out: Path | None, repository: Path |
     report = collect(results, scale, repository)
     files = files_of(report, out.name)
     folder = out.with_name(f"{out.stem}-{digest(files)}")
-    text = page(report, folder.name)
+    text = page(report, folder.name, files)
     try:
         write_folder(folder, files)
         write_whole(out, text)

@@ -10,11 +10,4 @@ const refresh = () => {
   document.getElementById("claims-left").textContent = `${left} of ${rows.length} claims`;
 };
 for (const one of filters) one.addEventListener("change", refresh);
-// A link to the claims of a paper shows these alone.
-for (const link of document.querySelectorAll("a[data-claims]")) {
-  link.addEventListener("click", () => {
-    for (const one of filters) one.value = one.dataset.filters === "paper" ? link.dataset.claims : "";
-    refresh();
-  });
-}
 refresh();

@@ -45,6 +45,8 @@ def test_every_claim_is_a_row_with_its_verdict(page, text):
     rows = [attributes for attributes, _ in page.all("tr") if "data-verdict" in attributes]
     claims = [(paper.name, claim) for paper in PAPERS.values() for claim in paper.claims]
     assert [row["data-paper"] for row in rows] == [paper for paper, _ in claims]
+    assert '<a href="#ppsgd_fig1a">section 6, Figure 1a</a>' in text
+    assert '<a href="#isrl_fig2">section 4, Figures 2 and 3</a>' in text
     for _, claim in claims:
         assert escape(claim.text) in text
     assert {row["data-verdict"] for row in rows} == {"yes", "no", "open"}
@@ -67,8 +69,8 @@ def test_the_first_screen_comes_first(page, text):
     first = text[: text.index('id="contents"')]
     for paper in PAPERS.values():
         assert escape(paper.found) in first
-    assert "all data of one user, one record of one silo" in first
-    assert "ppsgd_fig2.png" in first
+    assert "Protects all data of one user" in first
+    assert "cards/ppsgd.png" in first
     theirs = {(name, claim.statement) for name, paper in PAPERS.items() for claim in paper.claims if claim.statement}
     assert f"{len(theirs)} statements: " in first
 

@@ -1,11 +1,17 @@
 """Pieces of the page: formulas, cells, small pictures, facts of runs."""
 
+import io
 import re
+from pathlib import Path
 
 import pandas as pd
+import pytest
+from PIL import Image
 
 from bench.analysis.select import span
+from figures import PAPERS
 from figures.pages import html
+from figures.pages.report.collect import Drawn, one_panel
 from figures.pages.report.facts import duration, facts_of
 
 
@@ -46,3 +52,12 @@ def test_facts_count_runs_once_and_compilations_once():
     assert (facts.commits, facts.devices) == ((), ())
     assert [duration(seconds) for seconds in (2, 90, 7200)] == ["2.0 s", "1.5 min", "2.0 h"]
     assert [span((3, 3)), span((1, 5))] == ["3", "1 to 5"]
+
+
+@pytest.mark.parametrize("name", [name for name, paper in PAPERS.items() if paper.in_full])
+def test_a_card_has_one_panel_drawn_from_the_committed_numbers(name):
+    paper = PAPERS[name]
+    path = Path(__file__).parents[4] / "results" / "sweeps" / "figures" / f"{paper.leading}.csv"
+    panel = one_panel(paper.figures[paper.leading], Drawn(b"", {"csv": path.read_bytes()}, None, "", ""), paper.panel)
+    width, height = Image.open(io.BytesIO(panel)).size
+    assert 0.7 < width / height < 1.4
