@@ -165,10 +165,10 @@ def of_schools() -> dict[str, Variant]:
 
     With Poisson samples the privacy loss differs by the size of a silo, and computing it for every size takes minutes.
     """
-    method, whole = ALGORITHMS["mr_mtl"], {"sampler": "all"}
-    private = whole | {"start": "own", "regularization": 0.0}
+    method, all_records = ALGORITHMS["mr_mtl"], {"sampler": "all"}
+    private = all_records | {"start": "own", "regularization": 0.0}
     return {
-        "MR-MTL": Variant(method, whole | {"start": "own"}, method.space),
+        "MR-MTL": Variant(method, all_records | {"start": "own"}, method.space),
         "FedAvg of records": Variant(method, private | {"start": "mean"}, {}),
         "Private local learning": Variant(method, private, {}),
         "Local learning": Variant(ALGORITHMS["local_learning"], {"local": "dense"}, {}, alone(LOCAL_STEPS)),

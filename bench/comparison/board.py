@@ -59,12 +59,12 @@ def board_request(
     assert known is not None, task
     labels = [label for label, variant in known.items() if not variant.against]
     if methods is not None:
-        there = _methods_in(Path(out) / BOARD / task) if not options.get("fresh") else set()
+        present = _methods_in(Path(out) / BOARD / task) if not options.get("fresh") else set()
         wanted = {*in_legend(methods, known, task)}
         if excluded := sorted(wanted - {*labels}):
             raise InputError(f"{excluded[0]} has another adversary than the board: leave it out")
-        labels = [label for label in labels if label in wanted | there]
-    whole: dict[str, Any] = {
+        labels = [label for label in labels if label in wanted | present]
+    usual: dict[str, Any] = {
         "epsilons": EPSILONS,
         "seeds": SPLITS,
         "num_settings": NUM_SETTINGS,
@@ -73,7 +73,7 @@ def board_request(
         "name": task,
         **(LESS if TASKS[task].less else {}),
     }
-    request = make_request(task=task, out=out, data_files=data_files, **whole | options)._replace(scale=BOARD)
+    request = make_request(task=task, out=out, data_files=data_files, **usual | options)._replace(scale=BOARD)
     if request.fresh or not (request.folder / PROTOCOL).exists():
         return request
     return read_protocol(request.folder).request(request)
@@ -92,9 +92,9 @@ def protocol_on_board(folder: Path, task: str) -> Protocol:
     Raises:
         InputError: where the board has no such task, or its protocol cannot be read.
     """
-    there = {path.parent.name for path in folder.glob(f"*/{PROTOCOL}")}
-    if there and task not in {*there, *on_board()}:
-        raise misnamed(task, f"a task of the board {folder}", there)
+    tasks = {path.parent.name for path in folder.glob(f"*/{PROTOCOL}")}
+    if tasks and task not in {*tasks, *on_board()}:
+        raise misnamed(task, f"a task of the board {folder}", tasks)
     return read_protocol(folder / task)
 
 
@@ -119,22 +119,22 @@ def described(board: Path, task: str) -> str:
 
 
 def request_on_board(
-    board: str | os.PathLike, methods: Any, said: Mapping[str, Any], rest: Mapping[str, Any]
+    board: str | os.PathLike, methods: Any, stated: Mapping[str, Any], options: Mapping[str, Any]
 ) -> Request:
     """Return the request that compares new methods with a board by its protocol.
 
     Args:
         board: as in `board_with`.
         methods: as in `make_request`.
-        said: options of `make_request` that the board determines; values that differ both from the board's and from
+        stated: options of `make_request` that the board determines; values that differ both from the board's and from
             the defaults are refused.
-        rest: the other options.
+        options: the other options.
 
     Raises:
         InputError: where the board has no such task, or was run with other options than requested.
     """
-    on = problem(rest["task"], rest["data_files"])
-    folder = board_with(board, on.name, rest["out"])
+    on = problem(options["task"], options["data_files"])
+    folder = board_with(board, on.name, options["out"])
     protocol = protocol_on_board(folder, on.name)
     boards = {
         "epsilons": protocol.epsilons,
@@ -146,14 +146,14 @@ def request_on_board(
         "baselines": [],
     }
     usual = {name: parameter.default for name, parameter in inspect.signature(make_request).parameters.items()}
-    if rest.get("population", 1.0) != 1:
+    if options.get("population", 1.0) != 1:
         raise InputError(
             "population is for measured methods alone, and the board's are measured: leave one of them out"
         )
-    for name, value in said.items():
+    for name, value in stated.items():
         if not any(_same(value, other) for other in (boards[name], usual[name])):
             raise InputError(f"{name} is {value}, but the board was run with {boards[name]}: leave it out")
-    return protocol.request(make_request(methods, **dict(rest) | boards)._replace(board=folder))
+    return protocol.request(make_request(methods, **dict(options) | boards)._replace(board=folder))
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -188,20 +188,15 @@ def read_board(folder: Path, plan: Plan) -> Earlier:
         InputError: where the board was run with another protocol, other data or other versions of its methods.
     """
     request = plan.request
-    if (theirs := read_protocol(folder)) != (ours := protocol_of(request)):
-        if theirs == ours._replace(further_seeds=theirs.further_seeds):
-            raise InputError(
-                f"{folder} is of an earlier version, whose best settings without noise have {theirs.further_seeds} "
-                f"further seeds and not {ours.further_seeds}: run `python -m bench board {folder.name}` to add them"
-            )
-        raise InputError(f"{folder} was run with another protocol, {theirs}: leave those options out")
-    own = own_runs(folder, theirs, request.problem)
-    _check_same(folder, own.evaluations, plan)
-    others = read_entries(folder, theirs, request.problem, own.evaluations)
+    if (protocol := read_protocol(folder)) != protocol_of(request):
+        raise InputError(f"{folder} was run with another protocol, {protocol}: leave those options out")
+    suite = own_runs(folder, protocol, request.problem)
+    _check_same(folder, suite.evaluations, plan)
+    entries = read_entries(folder, protocol, request.problem, suite.evaluations)
     return Earlier(
-        pd.concat([own.tuning, *others.tuning], ignore_index=True),
-        pd.concat([own.evaluations, *others.evaluations], ignore_index=True),
-        own.left_out | others.left_out,
+        pd.concat([suite.tuning, *entries.tuning], ignore_index=True),
+        pd.concat([suite.evaluations, *entries.evaluations], ignore_index=True),
+        suite.left_out | entries.left_out,
     )
 
 

@@ -51,10 +51,10 @@ def write_entry(board: Path, label: str, comparison: Comparison) -> Path:
     """
     folder = board / ENTRIES / label
     for stage, rows in ((TUNING, comparison.tuning.runs), (TEST, comparison.evaluations)):
-        mine = rows[rows["algorithm"] == label].dropna(axis="columns", how="all")
+        of_method = rows[rows["algorithm"] == label].dropna(axis="columns", how="all")
         if stage == TEST:
-            mine = mine.assign(protects_against=comparison.adversaries[label])
-        table = pa.Table.from_pandas(mine.assign(sweep=f"{label}/{stage}"), preserve_index=False)
+            of_method = of_method.assign(protects_against=comparison.adversaries[label])
+        table = pa.Table.from_pandas(of_method.assign(sweep=f"{label}/{stage}"), preserve_index=False)
         content = part_files.as_file(table)
         path = part_files.part_path(folder / stage, table, content)
         try:
@@ -125,12 +125,12 @@ def _read(
     if not (is_name(label) and label.isidentifier() and label.isascii()) or label.startswith("__"):
         raise InputError("its name is not that of a function, in ASCII letters: rename the function, and add it again")
     try:
-        theirs = read_protocol(folder)
+        stored = read_protocol(folder)
     except InputError:
         raise InputError(f"it has no {PROTOCOL} that can be read: {remedy}") from None
-    if differ := [name for name in Protocol._fields if getattr(theirs, name) != getattr(protocol, name)]:
-        said, ours = (getattr(of, differ[0]) for of in (theirs, protocol))
-        raise InputError(f"it was run with {differ[0]} {shown(said)}, but the board with {ours}: {remedy}")
+    if differ := [name for name in Protocol._fields if getattr(stored, name) != getattr(protocol, name)]:
+        entry, board = (getattr(conditions, differ[0]) for conditions in (stored, protocol))
+        raise InputError(f"it was run with {differ[0]} {shown(entry)}, but the board with {board}: {remedy}")
     if label in (problem.baselines or {}) or label in set(evaluations["algorithm"]):
         raise InputError("it has the name of a method of the board: rename the function, and add it again")
     try:
@@ -142,10 +142,10 @@ def _read(
         raise InputError(f"{what}: {remedy}")
     version = ALGORITHMS[label].version if label in ALGORITHMS else tested["version"].iloc[0]
     of_board = {name: evaluations[name].iloc[0] for name in ("task", "checksum")}
-    for name, ours in {**of_board, "version": version}.items():
-        others = tested.loc[tested[name] != ours, name]
-        if len(others):
-            raise InputError(f"it has {name} {shown(others.iloc[0])} where {shown(ours)} is expected: {remedy}")
+    for name, expected in {**of_board, "version": version}.items():
+        wrong = tested.loc[tested[name] != expected, name]
+        if len(wrong):
+            raise InputError(f"it has {name} {shown(wrong.iloc[0])} where {shown(expected)} is expected: {remedy}")
     shared = [name for name in tested if name in evaluations or name == "protects_against"]
     for name in shared:
         numbers = [pd.api.types.is_numeric_dtype(rows[name]) for rows in (tested, evaluations) if name in rows]
@@ -246,11 +246,11 @@ def _unlike(rows: pd.DataFrame, label: str, protocol: Protocol) -> str:
     delta = rows.loc[~np.isclose(rows["delta"], protocol.delta, rtol=CLOSE, atol=0), "delta"]
     if len(delta):
         return f"are at delta {delta.iloc[0]:g}, but those of the board at {protocol.delta:g}"
-    said = dict(zip(PANEL, (protocol.unit, protocol.neighbors), strict=True)) | {"algorithm": label}
-    for name, ours in said.items():
-        others = rows.loc[rows[name] != ours, name]
-        if len(others):
-            return f"have {name} {shown(others.iloc[0])}, but it should be {shown(ours)}"
+    columns = dict(zip(PANEL, (protocol.unit, protocol.neighbors), strict=True)) | {"algorithm": label}
+    for name, expected in columns.items():
+        wrong = rows.loc[rows[name] != expected, name]
+        if len(wrong):
+            return f"have {name} {shown(wrong.iloc[0])}, but it should be {shown(expected)}"
     for name in ("source", "task", "commit", "scale", "protects_against"):
         for text in rows[name].unique() if name in rows else ():
             if not is_name(text, longest=200):

@@ -142,8 +142,8 @@ def in_legend(names: Iterable[str], known: Mapping[str, Variant], on: str) -> li
     left, found = list(names), []
     while left:
         name = left.pop(0)
-        if left and (whole := f"{name}, {left[0]}") in known:
-            name = whole
+        if left and (joined := f"{name}, {left[0]}") in known:
+            name = joined
             del left[0]
         found.append(_in_legend(name, known, on))
     return found
@@ -152,16 +152,16 @@ def in_legend(names: Iterable[str], known: Mapping[str, Variant], on: str) -> li
 def _in_legend(name: str, known: Mapping[str, Variant], on: str) -> str:
     if name in known:
         return name
-    alike = [label for label in known if _as_identifier(label) == _as_identifier(name)]
+    matches = [label for label in known if _as_identifier(label) == _as_identifier(name)]
     method = ALGORITHMS.get(name)
-    if not alike and method is not None:
-        alike = [label for label, variant in known.items() if variant.method.make == method.make]
-        alike = [label for label in alike if not known[label].on_request] or alike
-        if len(alike) > 1:
-            raise InputError(f"{name} is the method of {', '.join(alike)}: name one of these")
-    if not alike:
+    if not matches and method is not None:
+        matches = [label for label, variant in known.items() if variant.method.make == method.make]
+        matches = [label for label in matches if not known[label].on_request] or matches
+        if len(matches) > 1:
+            raise InputError(f"{name} is the method of {', '.join(matches)}: name one of these")
+    if not matches:
         raise unknown_name(f"baseline on {on}", name, known)
-    return alike[0]
+    return matches[0]
 
 
 def _as_identifier(name: str) -> str:
@@ -184,8 +184,8 @@ def _asked_for(method: Method, known: Iterable[Variant]) -> Variant:
     """Return the variant of a requested method; if it is the method of a baseline, rounds and releases count as for
     that."""
     known = list(known)
-    alike = [variant for variant in known if variant.method.make == method.make]
-    count_rounds, count_releases = (alike[-1].num_rounds, alike[-1].num_releases) if alike else (None, None)
+    baselines = [variant for variant in known if variant.method.make == method.make]
+    count_rounds, count_releases = (baselines[-1].num_rounds, baselines[-1].num_releases) if baselines else (None, None)
     return Variant(method, {}, method.space, count_rounds, count_releases)
 
 
@@ -243,14 +243,14 @@ def roles_of(variant: Variant, fixed: Mapping[str, Any] = MappingProxyType({})) 
     keywords, _ = parameters(variant.method)
     known = {**defaults_of(variant.method), **first_of(variant.space), **fixed, **variant.args}
     with calling(f"`roles` of {variant.method.make.__name__}"):
-        said = variant.method.roles(**known)
-    for name, role in said.items() if isinstance(said, Mapping) else [("", said)]:
+        roles = variant.method.roles(**known)
+    for name, role in roles.items() if isinstance(roles, Mapping) else [("", roles)]:
         if name not in keywords or not isinstance(role, Role) or role.momentum not in ("", *keywords):
             raise InputError(
                 f"`roles` of {variant.method.make.__name__} has {name!r}: {role!r}: return a dictionary from "
                 "names of its arguments to Role(name), with a momentum that is an argument, if any"
             )
-    return {name: Role(name) for name in keywords} | dict(said)
+    return {name: Role(name) for name in keywords} | dict(roles)
 
 
 def _shared(variant: Variant, request: Request) -> Space:
@@ -307,19 +307,19 @@ def _candidate(
 ) -> Candidate:
     """Return a method with its settings and its privacy statement."""
     method, first = variant.method, _first(args, space)
-    whole = _at_noise_one(method, first)
-    check_free(f"{label} has an argument", whole)
-    if request.population > 1 and "adaptive" in f"{whole.get('clipping')} {space.get('clipping')}":
+    full_args = _at_noise_one(method, first)
+    check_free(f"{label} has an argument", full_args)
+    if request.population > 1 and "adaptive" in f"{full_args.get('clipping')} {space.get('clipping')}":
         raise InputError(f"{label} also adds noise that the size of a round sets, not {FACTOR}: leave it out")
-    method.fits(task, **whole)
-    releases = releases_of(method, task, request.statement.delta, whole).values()
+    method.fits(task, **full_args)
+    releases = releases_of(method, task, request.statement.delta, full_args).values()
     epsilons, statement = [*request.epsilons, math.inf], request.statement._replace(against=variant.against)
     against = ""
     if all(release.sampler == SILENT for release in releases):
         epsilons = [0.0]
     elif not any(release.sound and math.isfinite(epsilon(release, 1)) for release in releases):
         epsilons = [math.inf]
-    elif method.noise not in whole:
+    elif method.noise not in full_args:
         raise InputError(
             f"{label} has no argument {method.noise} that scales its noise: add one, or name the existing one, "
             "Method(..., noise=NAME)"

@@ -240,11 +240,11 @@ def _users_alike(
     """
     kind = facts.get("metric", "test_accuracy").removeprefix("test_")
     on = _users(name, make, also=(*also, f"common_{kind}"), **facts)
-    alike = f"{common}, the same for the model of every user, as the mean over users"
+    common_words = f"{common}, the same for the model of every user, as the mean over users"
     return dataclasses.replace(
         on,
         common=f"common_{kind}",
-        measured_on={**on.measured_on, f"common_{kind}": alike},
+        measured_on={**on.measured_on, f"common_{kind}": common_words},
     )
 
 

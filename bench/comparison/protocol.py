@@ -96,22 +96,19 @@ def protocol_of(request: Request) -> Protocol:
 def write_protocol(request: Request) -> None:
     """Write the protocol of a comparison, before anything is run.
 
-    Runs of the same protocol with fewer further seeds are kept, since those that are missing are added.
-
     Raises:
         InputError: where the folder has results of another protocol.
     """
-    path, ours = request.folder / PROTOCOL, protocol_of(request)
-    theirs = read_protocol(request.folder) if path.exists() and not request.fresh else ours
-    differ = [name for name in Protocol._fields if getattr(theirs, name) != getattr(ours, name)]
-    if differ and not (differ == ["further_seeds"] and theirs.further_seeds < ours.further_seeds):
+    path, protocol = request.folder / PROTOCOL, protocol_of(request)
+    stored = read_protocol(request.folder) if path.exists() and not request.fresh else protocol
+    if differ := [name for name in Protocol._fields if getattr(stored, name) != getattr(protocol, name)]:
         raise InputError(
-            f"{request.folder} was run with {', '.join(f'{name} {getattr(theirs, name)}' for name in differ)}: ask for "
+            f"{request.folder} was run with {', '.join(f'{name} {getattr(stored, name)}' for name in differ)}: ask for "
             "the same, move the folder elsewhere, or choose another --out"
         )
     try:
         request.folder.mkdir(parents=True, exist_ok=True)
-        write_whole(path, (json.dumps(ours._asdict(), indent=1) + "\n").encode())
+        write_whole(path, (json.dumps(protocol._asdict(), indent=1) + "\n").encode())
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}; choose another --out") from None
 

@@ -11,7 +11,6 @@ import pandas as pd
 from bench.comparison.plan import LOCAL_STEPS, Plan
 from bench.comparison.report import convergence
 from bench.comparison.search import Setting, written
-from bench.sweeps.spec import parameters
 
 SHOWN = "g"  # format of the ends of an interval
 FEWEST = 3  # values of an argument of which one can lie at an end
@@ -169,25 +168,15 @@ class Comparison(NamedTuple):
         for label in self.requested:
             if label not in steps.index or LOCAL_STEPS in self.plan.candidates[label].space:
                 continue
-            mine = float(steps["max"][label])
-            others = steps[steps.index.isin(self.baselines) & (steps["min"] != mine)]
-            for number, alike in others.groupby("min"):
-                names = ", ".join(map(str, alike.index))
+            taken = float(steps["max"][label])
+            others = steps[steps.index.isin(self.baselines) & (steps["min"] != taken)]
+            for number, rows in others.groupby("min"):
+                names = ", ".join(map(str, rows.index))
                 lines.append(
-                    f"{label} takes {mine:g} local step{'s' if mine > 1 else ''} in a round, while {names} "
-                    f"take{'s' if len(alike) == 1 else ''} {number:g}: --set {LOCAL_STEPS}={number:g} gives it as many"
+                    f"{label} takes {taken:g} local step{'s' if taken > 1 else ''} in a round, while {names} "
+                    f"take{'s' if len(rows) == 1 else ''} {number:g}: --set {LOCAL_STEPS}={number:g} gives it as many"
                 )
         return lines
-
-    def _audited(self, labels: Sequence[str]) -> dict[str, list[str]]:
-        """Methods by the option of `audit` without which it would try another number of local steps."""
-        found: dict[str, list[str]] = {}
-        for label in labels:
-            candidate = self.plan.candidates[label]
-            steps = candidate.args.get(LOCAL_STEPS)
-            differs = steps is not None and steps != parameters(candidate.method)[0][LOCAL_STEPS].default
-            found.setdefault(f"--set {LOCAL_STEPS}={steps}" if differs else "", []).append(label)
-        return found
 
     @property
     def requested(self) -> list[str]:
@@ -217,9 +206,9 @@ class Comparison(NamedTuple):
                 for label in self.not_private
             ),
             *(
-                f"Epsilon of {', '.join(labels)} is as declared by the method: `python -m bench audit` tests it"
-                + f", with {words} as here" * bool(words)
-                for words, labels in self._audited(declared).items()
+                [f"Epsilon of {', '.join(declared)} is as declared by the method: `python -m bench audit` tests it"]
+                if declared
+                else []
             ),
             *(
                 f"{label} diverged with all settings tried: give more --settings, or smaller values by --set; "
@@ -252,8 +241,8 @@ def _ends(
     tried = tuning[tuning["algorithm"] == label]
     tried = tried.assign(value=pd.to_numeric(tried[argument], errors="coerce").replace([np.inf, -np.inf], np.nan))
     spans = tried.groupby(keys)["value"].agg(["min", "max", "nunique"])
-    mine = runs[runs["algorithm"] == label].set_index(keys)[argument]
-    chosen = spans.assign(value=pd.to_numeric(mine, errors="coerce"))
+    tested = runs[runs["algorithm"] == label].set_index(keys)[argument]
+    chosen = spans.assign(value=pd.to_numeric(tested, errors="coerce"))
     chosen = chosen[(chosen["nunique"] >= FEWEST) & chosen["value"].notna()]
     ends = {}
     for epsilon, rows in chosen.groupby("target_epsilon"):

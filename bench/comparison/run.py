@@ -42,13 +42,13 @@ def compare(request: Request, pool: Pool | None = None) -> Comparison:
     for label, why in board.left_out.items():
         log.warning("%s, of the board, is left out: %s", label, why)
     _check_reference(request, [*plan.candidates, *board.evaluations["algorithm"].unique()])
-    ours = run_plan(plan, pool)
+    compared = run_plan(plan, pool)
     evaluations, tuning = (
-        pd.concat([mine, theirs], ignore_index=True)
-        for mine, theirs in ((ours.evaluations, board.evaluations), (ours.tuning.runs, board.tuning))
+        pd.concat([new, old], ignore_index=True)
+        for new, old in ((compared.evaluations, board.evaluations), (compared.tuning.runs, board.tuning))
     )
     of_board = list(dict.fromkeys(board.evaluations["algorithm"]))
-    return Comparison(plan, Tuning(tuning, ours.tuning.settings), evaluations, of_board, board.left_out)
+    return Comparison(plan, Tuning(tuning, compared.tuning.settings), evaluations, of_board, board.left_out)
 
 
 def _check_reference(request: Request, names: Iterable[str]) -> None:

@@ -281,11 +281,11 @@ def _points(
     rows = []
     for target, number in tried:
         args = candidate.applied(settings[number])
-        whole = arguments(method, {**args, method.noise: 1.0})
-        method.fits(task, **whole)
-        rounds, releases = candidate.num_rounds(task, whole), candidate.num_releases(task, whole)
+        full_args = arguments(method, {**args, method.noise: 1.0})
+        method.fits(task, **full_args)
+        rounds, releases = candidate.num_rounds(task, full_args), candidate.num_releases(task, full_args)
         if min(rounds, releases) < 1:
-            counts = [name for name in whole if name.startswith(("max_", "num_", "phase_", "total_"))]
+            counts = [name for name in full_args if name.startswith(("max_", "num_", "phase_", "total_"))]
             raise InputError(
                 f"{candidate.label} makes {rounds} rounds and {releases} releases with these arguments: --set the "
                 f"arguments that determine them, among {', '.join(counts)}"
@@ -294,12 +294,12 @@ def _points(
             calibrated(candidate.label, method, task, statement, args, target, releases) for task in tasks
         )
         labels = dict(zip(LABELS, (target, number, reading, *statement[:2]), strict=True))
-        scaled = {method.noise: noise} if method.noise in whole else {}
+        scaled = {method.noise: noise} if method.noise in full_args else {}
         if num_settings:
             labels |= cost_columns(
                 method,
                 tasks,
-                {**whole, **scaled},
+                {**full_args, **scaled},
                 rounds=rounds,
                 releases=releases,
                 reading=reading,

@@ -41,15 +41,15 @@ def curves(evaluations: pd.DataFrame, *, metric: str) -> pd.DataFrame:
         shares, scores = _of_run(rows, metric)
         at = SHARES[shares[1] <= SHARES] if len(rows) > FEWEST else SHARES[-1:]
         end = rows.iloc[-1]
-        whole = {"rounds": end["num_rounds"], **{column: end.get(column, np.nan) for column in COSTS}}
-        spent = {column: at * float(value) for column, value in whole.items()}
+        at_end = {"rounds": end["num_rounds"], **{column: end.get(column, np.nan) for column in COSTS}}
+        spent = {column: at * float(value) for column, value in at_end.items()}
         of_run = dict(zip(RUN, run, strict=True)) | {"share": at, metric: np.interp(at, shares, scores)}
         pieces.append(pd.DataFrame(of_run | spent))
     points = pd.concat(pieces, ignore_index=True).assign(seed=0)
     by = ["algorithm", "target_epsilon", "share"]
     means = points.groupby(by)[["rounds", *COSTS]].mean()
-    whole = points.groupby(RUN[:2])["trial"].nunique().rename("splits")
-    drawn = select.averaged(points, by=by, value=metric).join(means, on=by).join(whole, on=RUN[:2])
+    splits = points.groupby(RUN[:2])["trial"].nunique().rename("splits")
+    drawn = select.averaged(points, by=by, value=metric).join(means, on=by).join(splits, on=RUN[:2])
     return drawn[drawn["repetitions"] == drawn["splits"]].drop(columns="splits").reset_index(drop=True)
 
 
@@ -101,5 +101,5 @@ def _runs(evaluations: pd.DataFrame):
 
 def _of_run(rows: pd.DataFrame, metric: str) -> tuple[np.ndarray, np.ndarray]:
     """Shares of the run that were done at its evaluations, and the scores there; NaN where they are not finite."""
-    rounds, whole, scores = (rows[column].to_numpy(float) for column in ("rounds", "num_rounds", metric))
-    return rounds / whole, np.where(np.isfinite(scores), scores, np.nan)
+    rounds, num_rounds, scores = (rows[column].to_numpy(float) for column in ("rounds", "num_rounds", metric))
+    return rounds / num_rounds, np.where(np.isfinite(scores), scores, np.nan)

@@ -16,14 +16,14 @@ DECADE = 10.0
 ABOVE = 30.0  # on a logarithmic axis, the largest score that is shown over the largest at the end of a curve
 
 
-def draw_convergence(curves: pd.DataFrame, whole: pd.DataFrame):
+def draw_convergence(curves: pd.DataFrame, table: pd.DataFrame):
     """Draw the test score against communication, gradients and examples so far, one row of panels per epsilon.
 
     Args:
         curves: from `bench.comparison.report.convergence.curves`.
-        whole: the `table` of the same methods.
+        table: of the same methods.
     """
-    metric, look_of = whole["metric"].iloc[0], method_looks(whole)
+    metric, look_of = table["metric"].iloc[0], method_looks(table)
     epsilons = _spread(_epsilons(curves))
     size = (3.6 * len(COSTS), 2.9 * len(epsilons) + 1.0)
     figure, axes = style.subplots(len(epsilons), len(COSTS), figsize=size, squeeze=False, sharex="col", sharey=True)
@@ -51,16 +51,16 @@ def draw_convergence(curves: pd.DataFrame, whole: pd.DataFrame):
         ax.set_ylabel(style.literal(f"test {named(metric)}"))
     if metric_limits.are_shares(curves[metric]):
         style.percent(axes[0, 0].yaxis)
-    style.head(figure, f"Score against cost on {style.literal(whole['title'].iloc[0])}", *legend(whole))
+    style.head(figure, f"Score against cost on {style.literal(table['title'].iloc[0])}", *legend(table))
     left_out = len(_epsilons(curves)) - len(epsilons)
     style.footer(
         figure,
-        curves.assign(**whole[["task", "source"]].iloc[0], scale=""),
+        curves.assign(**table[["task", "source"]].iloc[0], scale=""),
         "Test runs of the chosen settings; nothing was chosen by these scores. Costs are summed over all clients, "
         "up to that point of the run. Marks: end of the run. Dashed: a method that costs nothing on that axis. Runs "
         "with fewer than four evaluations are shown by their end alone."
         + (f" {left_out} further values of epsilon are in the CSV file." if left_out else ""),
-        differs=style.literal(privacy(whole)),
+        differs=style.literal(privacy(table)),
     )
     return figure
 

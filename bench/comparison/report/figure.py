@@ -167,7 +167,7 @@ def write(comparison: Comparison, width: float | None = None) -> pd.DataFrame:
     """
     request = comparison.plan.request
     problem, folder = request.problem, request.folder
-    whole = table(
+    rows = table(
         comparison.runs,
         problem=problem.name,
         title=problem.title,
@@ -181,34 +181,34 @@ def write(comparison: Comparison, width: float | None = None) -> pd.DataFrame:
         num_tests=comparison.num_tests,
     )
     if request.population > 1:
-        private = np.isfinite(whole["target_epsilon"]) & ~whole["reveals_nothing"]
-        whole = whole.assign(extrapolated=private, **{FACTOR: request.population})
-    whole = convergence.joined(whole, comparison.growth)
-    whole = beside.joined(whole, comparison.runs, problem.also, problem.measured_on)
+        private = np.isfinite(rows["target_epsilon"]) & ~rows["reveals_nothing"]
+        rows = rows.assign(extrapolated=private, **{FACTOR: request.population})
+    rows = convergence.joined(rows, comparison.growth)
+    rows = beside.joined(rows, comparison.runs, problem.also, problem.measured_on)
     courses = convergence.curves(comparison.evaluations, metric=problem.metric)
     try:
         with style.applied():
-            drawn = draw(whole, problem.held_out, problem.remark, problem.common)
-            save_picture(drawn, whole, folder, COMPARISON, ALTS[COMPARISON], pdf=True)
-            save_picture(draw_convergence(courses, whole), courses, folder, CONVERGENCE, ALTS[CONVERGENCE], pdf=True)
+            drawn = draw(rows, problem.held_out, problem.remark, problem.common)
+            save_picture(drawn, rows, folder, COMPARISON, ALTS[COMPARISON], pdf=True)
+            save_picture(draw_convergence(courses, rows), courses, folder, CONVERGENCE, ALTS[CONVERGENCE], pdf=True)
         if width is not None:
             with style.applied(width):
-                save_printed(draw(whole, problem.held_out, common=problem.common), folder, COMPARISON, ALTS[COMPARISON])
-        shown, notes = printed(whole), "".join(f"\n{tables.no_links(note)}.\n" for note in comparison.notes)
-        write_whole(folder / f"{COMPARISON}.tex", latex(whole, width or PAGE_INCHES))
-        measured_on = measured.words(whole, problem.metric)
-        first = heading(whole) + (f" Measured on {tables.no_markup(measured_on)}." if measured_on else "")
+                save_printed(draw(rows, problem.held_out, common=problem.common), folder, COMPARISON, ALTS[COMPARISON])
+        shown, notes = printed(rows), "".join(f"\n{tables.no_links(note)}.\n" for note in comparison.notes)
+        write_whole(folder / f"{COMPARISON}.tex", latex(rows, width or PAGE_INCHES))
+        measured_on = measured.words(rows, problem.metric)
+        first = heading(rows) + (f" Measured on {tables.no_markup(measured_on)}." if measured_on else "")
         others = [
             part
-            for name in measured.names(whole)
+            for name in measured.names(rows)
             for part in (
-                tables.no_markup(measured.heading(whole, name)),
-                tables.markdown(measured.printed(whole, name)),
+                tables.no_markup(measured.heading(rows, name)),
+                tables.markdown(measured.printed(rows, name)),
             )
         ]
         searched = comparison.searched
         tuned = (OWN_FIRST if request.own_first else SEARCHED, tables.markdown(searched)) if len(searched) else ()
-        parts = (first, tables.markdown(shown), *others, COST, tables.markdown(costs(whole)), *tuned)
+        parts = (first, tables.markdown(shown), *others, COST, tables.markdown(costs(rows)), *tuned)
         write_whole(folder / f"{COMPARISON}.md", "\n\n".join(part.strip() for part in parts) + f"\n{notes}")
         runs = comparison.tuning.runs
         facts = [name for name in map(str, runs) if is_reserved(name) and name not in ("algorithm", "trial", "seed")]
@@ -217,4 +217,4 @@ def write(comparison: Comparison, width: float | None = None) -> pd.DataFrame:
         )
     except OSError as error:
         raise cannot_write(error, folder) from None
-    return whole
+    return rows

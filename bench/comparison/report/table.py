@@ -204,8 +204,8 @@ def in_a_line(table: pd.DataFrame, label: str) -> str:
 def brief_text(table: pd.DataFrame, notes: Sequence[str] = ()) -> str:
     """Return the table for a terminal, with a sentence above it and notes below, in lines that fit."""
     width = shutil.get_terminal_size((100, 24)).columns
-    said = [textwrap.fill(line, width, break_long_words=False) for line in (brief_heading(table), *notes)]
-    return "\n\n".join(filter(None, (said[0], tables.plain(brief(table), width), "\n".join(said[1:]))))
+    lines = [textwrap.fill(line, width, break_long_words=False) for line in (brief_heading(table), *notes)]
+    return "\n\n".join(filter(None, (lines[0], tables.plain(brief(table), width), "\n".join(lines[1:]))))
 
 
 def brief_heading(table: pd.DataFrame) -> str:
