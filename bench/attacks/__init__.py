@@ -1,10 +1,9 @@
 """Attacks on the methods of a board, on the board's own data and with the settings that it chose.
 
 An audit asks whether a declared epsilon can be true, on tasks made for that purpose. An attack asks what an adversary
-learns in practice: about real users and real images, from the model that a method releases. There are two of them, a
-likelihood-ratio membership attack from many runs (`membership`; Carlini et al. 2022), and an estimate of epsilon from
-canary users in one run (`canaries`; Andrew et al. 2024). Their results are numbers beside the declared epsilon, and
-neither a bound nor a proof: a stronger attack might find more.
+learns in practice: about real users and real images, from the model that a method releases. It is a likelihood-ratio
+membership attack from many runs (`membership`; Carlini et al. 2022). Its results are numbers beside the declared
+epsilon, and neither a bound nor a proof: a stronger attack might find more.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +24,6 @@ def attack(
         float | Sequence[float] | None, "Values of the board, separated by commas, inf for no noise; default all."
     ] = None,
     runs: Annotated[int, "Runs of the membership attack."] = 64,
-    canaries: Annotated[int, "Canary users in the run for the estimate; 0 leaves it out."] = 100,
     out: Out = "results",
     board: str = "board",
     split: int = 0,
@@ -36,14 +34,14 @@ def attack(
     """Attack the methods of a board on its own data, with the settings that it chose.
 
     A likelihood-ratio membership attack gives the true-positive rate at false-positive rates of 1e-2 and 1e-3, from
-    runs in each of which every user is a member by a coin of its own. Canary users in one more run give an estimate of
-    epsilon, which is no bound. attacks.csv and attacks.md in the folder of the board's task have one row for each
-    method and epsilon, beside the declared epsilon. What was interrupted goes on when it is repeated.
+    runs in each of which every user is a member by a coin of its own. attacks.csv and attacks.md in the folder of the
+    board's task have one row for each method and epsilon, beside the declared epsilon. What was interrupted goes on
+    when it is repeated.
 
     Args:
         board: its folder; "board" is OUT/board.
         split: whose settings and data are taken.
-        seed: of membership, canaries, and all runs.
+        seed: of membership and of all runs.
         fresh: attack all again; the earlier table is kept as earlier-attacks.csv.
         say: receives a line after each row, and some while one is computed.
 
@@ -60,7 +58,7 @@ def attack(
 
     use_compilation_cache()
     chosen = [] if epsilons is None else [epsilons] if isinstance(epsilons, int | float) else list(epsilons)
-    options = {"runs": runs, "canaries": canaries, "split": split, "seed": seed, "fresh": fresh, "say": say}
+    options = {"runs": runs, "split": split, "seed": seed, "fresh": fresh, "say": say}
     rows = whole.attack_all(task, methods, epsilons=chosen, board=board, out=Path(out), **options)
     rows.attrs["page"] = str(board_folder(board, out) / task / whole.PAGE)
     return rows

@@ -15,8 +15,7 @@ import pandas as pd
 
 from bench.analysis.kept import Table
 from bench.analysis.tables import markdown
-from bench.attacks import canaries, membership, units
-from bench.attacks.gaussians import LARGEST
+from bench.attacks import membership, units
 from bench.attacks.runs import scores
 from bench.attacks.targets import Target, Targets, targets
 from bench.data.files import DataFiles
@@ -27,7 +26,6 @@ from bench.sweeps.rows import commit
 KEY = ["method", "target_epsilon"]
 RATES = (1e-2, 1e-3)  # false-positive rates
 FEWEST_RUNS, MOST_RUNS = 8, 10_000
-FEWEST_CANARIES, MOST_CANARIES = 10, 10_000
 TABLE, PAGE = "attacks.csv", "attacks.md"
 NO_RATIO = "scores are not finite"
 
@@ -40,7 +38,6 @@ def attack_all(
     board: str = "board",
     out: Path = Path("results"),
     runs: int = 64,
-    canaries: int = 100,
     split: int = 0,
     seed: int = 0,
     fresh: bool = False,
@@ -52,8 +49,7 @@ def attack_all(
     Args:
         task, labels, epsilons, board, out, split, data_files: as for `targets.targets`.
         runs: of the membership attack.
-        canaries: of the run with canaries; 0 leaves it out.
-        seed: of membership, canaries, and all runs.
+        seed: of membership and of all runs.
         fresh: attack all again; the earlier table is kept as earlier-attacks.csv.
         say: receives a line after each row, and some while one is computed.
 
@@ -64,7 +60,7 @@ def attack_all(
         InputError: for an option out of range, files that cannot be read or written, a table of attacks with other
             options, and as `targets.targets`.
     """
-    options = {"runs": runs, "canaries": canaries, "split": split, "seed": seed}
+    options = {"runs": runs, "split": split, "seed": seed}
     _check(options)
     found = targets(task, labels, epsilons, board=board, out=out, split=split, data_files=data_files)
     table, code = Table(found.folder / TABLE, "attacks", options, page), commit()
@@ -116,7 +112,7 @@ def _row(
 ) -> dict[str, Any]:
     """Attack one method at one epsilon."""
     runs, seed, began = options["runs"], options["seed"], time.monotonic()
-    # Runs of the attack share no randomness with those of the board, nor with the run with canaries.
+    # Runs of the attack share no randomness with those of the board.
     seeds = 1_000_000 + seed * MOST_RUNS + np.arange(runs)
     how = {"field": of.field, "given": of.given, "candidates": of.candidates, "score": of.score}
     seen = scores(target.attacked, seeds=seeds, on_block=on_block, **how)
@@ -143,17 +139,6 @@ def _row(
         if rate.low > row[f"{name}_allowed"]:
             notes.append(f"more than the declared epsilon allows at a false-positive rate of {false:g}")
     row |= {"auc": rates.auc.found, "auc_low": rates.auc.low, "auc_high": rates.auc.high}
-    number = options["canaries"]
-    why = canaries.why_not(target.attacked.task, number) if number else "left out"
-    nothing = canaries.Estimate(math.nan, math.nan, math.nan)
-    both = (nothing, nothing)
-    if why:
-        notes.append(f"no canaries: {why}")
-    else:
-        both = canaries.estimated(target.attacked, number, target.delta, seed=seed)
-    for name, (value, low, high) in zip(("final", "rounds"), both, strict=True):
-        column = f"estimated_epsilon_{name}"
-        row |= {column: value, f"{column}_low": low, f"{column}_high": high}
     return row | {
         "units": rates.units,
         **options,
@@ -179,8 +164,6 @@ def page(whole: pd.DataFrame) -> str:
             "declared ε": _epsilon(row["epsilon"]),
             **{f"TPR at FPR {false:g}": _interval(row, f"tpr_at_{false:g}", ".4f", " of ") for false in RATES},
             "AUC": _interval(row, "auc", ".3f"),
-            "ε estimated, final model": _interval(row, "estimated_epsilon_final", ".3g"),
-            "ε estimated, every round": _interval(row, "estimated_epsilon_rounds", ".3g"),
             "notes": row["notes"],
         }
         rows.append(cells)
@@ -197,12 +180,6 @@ def page(whole: pd.DataFrame) -> str:
         f"units in {first['runs']} runs, with 95 % intervals that allow for decisions on the same run or unit to "
         f'depend on each other; "of" is followed by the largest rate that the declared ε at δ = {deltas} allows.',
     ]
-    if "ε estimated, final model" in table:
-        lines.append(
-            f"The estimated ε are from one run with {first['canaries']} canary users, for somebody who sees the final "
-            "model and for somebody who sees the model after every round. They are estimates by Gaussians, with "
-            "intervals for the number of canaries alone, and no bounds: ε may be larger or smaller."
-        )
     lines.append(
         f"Settings of split {first['split']}, seed {first['seed']}. Code: {', '.join(dict.fromkeys(whole['commit']))}. "
         "What each column means and cannot show: docs/attacks.md."
@@ -214,8 +191,6 @@ def _interval(row: Mapping[Any, Any], name: str, form: str, allowed: str = "") -
     value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
     if math.isnan(value):
         return ""
-    if math.isinf(value):
-        return f"over {LARGEST:,.0f}"
     text = f"{value:{form}} [{low:{form}}, {high:{form}}]"
     return f"{text}{allowed}{row[f'{name}_allowed']:.2g}" if allowed else text
 
@@ -255,14 +230,8 @@ def _ordered(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _check(options: Mapping[str, int]) -> None:
     """Refuse options out of range."""
-    number = options["canaries"]
     for name, fits, remedy in (
         ("runs", FEWEST_RUNS <= options["runs"] <= MOST_RUNS, f"give {FEWEST_RUNS} to {MOST_RUNS:,}"),
-        (
-            "canaries",
-            number == 0 or FEWEST_CANARIES <= number <= MOST_CANARIES,
-            f"give 0, or {FEWEST_CANARIES} to {MOST_CANARIES:,}",
-        ),
         ("seed", 0 <= options["seed"] < 100_000, "give 0 to 99,999"),
     ):
         if not fits:

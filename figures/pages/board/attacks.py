@@ -22,6 +22,7 @@ SHOWN = {  # with two more columns each for the ends of the interval -> heading,
     "estimated_epsilon_rounds": ("ε estimated, every round", ".3g"),
 }
 ESTIMATED = [name for name in SHOWN if name.startswith("estimated")]
+EARLIER = ["canaries", *(f"{name}{end}" for name in ESTIMATED for end in ("", "_low", "_high"))]  # not in new tables
 NUMBERS = [f"{name}{end}" for name in SHOWN for end in ("", "_low", "_high")]
 BESIDE = ["tpr_at_0.01_allowed", "tpr_at_0.001_allowed", "runs", "units", "canaries"]
 
@@ -43,6 +44,7 @@ def read(path: Path, delta: float, points: Collection[str]) -> pd.DataFrame:
     again = f"the page leaves the attacks out; move it away, and run `python -m bench attack {name}` again"
     try:
         rows = pd.read_csv(path, dtype={**AS_TEXT, "point": str, "delta": float})
+        rows = rows.assign(**{name: math.nan for name in EARLIER if name not in rows})
         found = rows.rename(columns=KEY)[[*KEY.values(), *NUMBERS, *BESIDE]]
         found = found.astype(dict.fromkeys(["target_epsilon", *NUMBERS, *BESIDE], float)).set_index([*KEY.values()])
         found = found.add_prefix(PREFIX).reset_index()

@@ -45,6 +45,14 @@ def test_rows_that_were_attacked_have_the_numbers_and_others_are_empty(folder):
     assert "A small rate is no proof of privacy" in (folder.parent / "board.md").read_text()
 
 
+def test_a_table_without_estimates_from_canaries_is_shown_as_well(folder):
+    table().drop(columns=attacks.EARLIER).to_csv(folder / "attacks.csv", index=False)
+    path, board = write(folder.parent.parent, None)
+    assert board.left_out == []
+    assert "It is an estimate, not a bound" not in path.read_text()
+    assert "A small rate is no proof of privacy" in path.read_text()
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
