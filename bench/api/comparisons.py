@@ -214,13 +214,11 @@ def add_to_board(
 
 
 def _check_audit(label: str, found: "Audit") -> None:
-    """Refuse a method whose privacy statement an audit refutes, with the numbers."""
-    wrong = [bound for each in found.findings if each.release.sound for bound in each.bounds if bound.refutes]
-    if wrong:
-        worst = max(wrong, key=lambda bound: bound.found - bound.declared)
+    """Refuse a method whose privacy statement an audit refutes, and say why."""
+    if found.refuted:
+        why = str(found).splitlines()[0].removeprefix("FAILED: ").rstrip(".")
         raise InputError(
-            f"the audit refutes the privacy statement of {label}: it declares epsilon {worst.declared:.3g} at delta "
-            f"{worst.delta:.2g}, but epsilon is at least {worst.found:.3g}; `python -m bench audit` shows how"
+            f"the audit refutes the privacy statement of {label}: {why}; `python -m bench audit` shows how"
         )
 
 

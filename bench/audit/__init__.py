@@ -7,11 +7,11 @@ refutes it at the confidence level. A lower bound below it proves nothing: anoth
 declares an epsilon at every delta, and the bounds may be taken at any of them: a bound refutes the description of the
 release, from which all these epsilons follow.
 
-There are two experiments. A game (`game`), which is the statistical test of the noise, makes thousands of independent
-runs with and without the canary (Jagielski, Ullman, Oprea 2020; Nasr et al. 2021, 2023). The one-run audit (`one_run`)
-has many canaries in one data set, each included by a coin of its own (Steinke, Nasr, Jagielski 2023; Mahloujifar,
-Melis, Chaudhuri 2024). Both use tasks on which a canary is as visible as the theory allows (`tasks`), and call the
-method's own functions. The estimators are those of jax_privacy, except for that of Gaussian noise (`bounds.gaussian`).
+There are two experiments. Replay (`replay`) runs the same keys on both data sets, so that the noise is the same, and
+compares what the canary changes with the noise there. A game (`game`), which is the statistical test of the shape of
+the noise and of the sampling, makes thousands of independent runs with and without the canary (Jagielski, Ullman, Oprea
+2020; Nasr et al. 2021, 2023). Both use tasks on which a canary is as visible as the theory allows (`tasks`), and call
+the method's own functions. The estimators are those of jax_privacy, but for that of Gaussian noise (`bounds.gaussian`).
 
     from bench.audit import audit, audit_outputs
     audit("ppsgd").refuted
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from bench.audit.outputs import audit_outputs as audit_outputs
     from bench.audit.report import Audit
 
-SECONDS = 20.0  # of a longer game, as the command line has it
-OF_ALL = ("epsilon", "delta", "rounds", "runs", "canaries", "confidence", "seed")  # options of the audit of all methods
+OF_ALL = ("epsilon", "delta", "rounds", "runs", "confidence", "seed")  # options of the audit of all methods
 
 
 def audit(
@@ -45,35 +44,23 @@ def audit(
     delta: Annotated[float, "Delta of (epsilon, delta)-DP."] = 1e-5,
     rounds: Annotated[int, "Rounds of a run; a power of two completes the trees of partial sums."] = 4,
     runs: Annotated[int, "Number of runs with the canary, and the same number without."] = 20_000,
-    canaries: Annotated[int, "Number of canaries in the one-run audit; 0 skips it."] = 200,
     family: Annotated[
         str | None,
         "Kind of task: users, heads, records, agents, speakers, images, convolutions, copies, layers, pair. Without it "
         "a method for users is audited on users and on layers (or pair).",
     ] = None,
-    power: Annotated[
-        bool,
-        "Also find how much too little noise the audit would have detected; without it, an audit that refutes nothing "
-        "is inconclusive.",
-    ] = False,
-    seconds: Annotated[
-        float,
-        "How long the audit goes on to more runs where it would not have seen noise 1.2 times too small; 0: the given "
-        "runs alone.",
-    ] = 0.0,
     confidence: float = 0.999,
     seed: int = 0,
     say: Callable[[str], None] | None = None,
 ) -> "Audit":
-    """Measure lower bounds on a method's epsilon and compare them with the epsilon that it declares.
+    """Try to refute the epsilon that a method declares, by replay and by a game.
 
-    A lower bound above an epsilon that is declared as proven refutes it. Each way of accounting has these columns:
-    `game`, the bound from error rates at the declared delta; `Gaussian`, from the same game where all noise is Gaussian
-    and nothing is sampled; `one run`, from many canaries at once, and `Gaussian, one run`, the same for Gaussian noise
-    without sampling; `another delta`, from error rates at the delta where they are most informative; `more runs`, from
-    a longer game. A bound at another delta is compared with the epsilon declared there. A pass proves nothing: it is
-    reported with the factor by which the noise would have to be too small for the game to detect it, found by repeating
-    the game with less noise. Where that factor is above 1.2, the audit goes on to a longer game while there is time.
+    Replay gives `replay`, how many times as large as declared the largest change is that the canary makes, in units of
+    the noise; above 1.1 it refutes what is declared. The game gives lower bounds, and one above an epsilon that is
+    declared refutes it: `game`, from error rates at the declared delta; `Gaussian`, from the same game where all noise
+    is Gaussian and nothing is sampled; `another delta`, from error rates at the delta where they are most informative,
+    compared with the epsilon declared there. A pass proves nothing: it is reported with the factor by which the noise
+    would have to be too small for replay to see it.
 
     Args:
         method: also a Method.
@@ -81,7 +68,6 @@ def audit(
             noise. Error rates cannot prove much more than about log(runs) - 2.
         runs: a third of them is the pilot.
         family: of `bench.audit.tasks.FAMILIES`; None finds out, and plays on a second task beside it (`tasks.BESIDES`).
-        seconds: with `power`. The significance is split between the two games in advance.
         confidence: joint confidence level of all bounds: a sound method is refuted with probability at most 1 -
             confidence.
         seed: random seed.
@@ -98,12 +84,9 @@ def audit(
         delta=delta,
         rounds=rounds,
         runs=runs,
-        canaries=canaries,
         family=family,
         confidence=confidence,
         seed=seed,
-        power=power,
-        seconds=seconds,
         args=parsed(args),
         say=say,
     )
@@ -119,8 +102,7 @@ def audit_all(
     Args:
         say: receives a line after each audit.
         fresh: run all audits again; the earlier table is kept as earlier-audit.csv.
-        options: other values of epsilon, delta, rounds, runs, canaries, confidence, seed, power (here True) and seconds
-            (here 20) of every `audit`.
+        options: other values of epsilon, delta, rounds, runs, confidence and seed of every `audit`.
 
     Returns:
         The rows of audit.csv: a lower bound each, or for a method without privacy its name alone. .attrs["page"] is
@@ -133,7 +115,6 @@ def audit_all(
     from bench.audit import whole
 
     usual: dict = {name: inspect.signature(audit).parameters[name].default for name in OF_ALL}
-    usual |= {"power": True, "seconds": SECONDS}
     rows = whole.audit_all(Path(out) / "audit", say=say or print, fresh=fresh, **usual | options)
     rows.attrs["page"] = str(Path(out) / "audit" / "audit.md")
     return rows

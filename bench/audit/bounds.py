@@ -17,8 +17,7 @@ from scipy import special, stats
 Scores = tuple[np.ndarray, np.ndarray]  # of the runs (with, without the canary), each [run]
 
 
-# What a score looks at: where what is public lies, how large its changes are, or whether it is finite.
-SHIFT, SCALE, FINITE = "shift", "scale", "finite"
+SHIFT, SCALE = "shift", "scale"  # what a score looks at: where what is public lies, or how large its changes are
 
 
 class Test(NamedTuple):
@@ -26,16 +25,12 @@ class Test(NamedTuple):
 
     pilot: of the pilot runs, on which choices are made.
     scores: of the other runs, on which a bound is taken; or a function that computes them when they are asked for.
-    kind: SHIFT, SCALE or FINITE.
-    score: what is public in runs [run, number] -> scores [run].
-    shape: of the canary, a name in `tasks.SHAPES`.
+    kind: SHIFT or SCALE.
     """
 
     pilot: Scores
     scores: Scores | Callable[[], Scores]
     kind: str = SHIFT
-    score: Callable[[np.ndarray], np.ndarray] | None = None
-    shape: str = ""
 
     def others(self) -> Scores:
         """Return the scores of the runs that are not the pilot."""
@@ -43,15 +38,11 @@ class Test(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What pilot runs choose: a test, the threshold of its score, and the delta of the bound.
-
-    part: the bound that the pilot runs promise, as a fraction of what is declared.
-    """
+    """What pilot runs choose: a test, the threshold of its score, and the delta of the bound."""
 
     test: Test
     place: float
     delta: float
-    part: float
 
 
 THRESHOLDS = 200
@@ -71,47 +62,15 @@ def error_rates(ins: np.ndarray, outs: np.ndarray, places, significance: float) 
     Each holds with probability 1 - significance / 2.
     """
 
+    every = np.sort(ins), np.sort(outs)
+    misses = np.searchsorted(every[0], places, side="left")
+    alarms = len(outs) - np.searchsorted(every[1], places, side="left")
+
     def upper(count, number):
-        bound = stats.beta.ppf(1 - significance / 2, count + 1, np.maximum(number - count, 1))
+        bound = special.betaincinv(count + 1, np.maximum(number - count, 1), 1 - significance / 2)
         return np.where(count < number, bound, 1.0)
 
-    misses, alarms = _errors(ins, outs, places)
     return upper(misses, len(ins)), upper(alarms, len(outs))
-
-
-def expected_rates(
-    ins: np.ndarray, outs: np.ndarray, places, significance: float, runs: float | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return about the bounds of `error_rates`, for choices, which need not be exact.
-
-    The quantile of the F distribution is Paulson's (1942), which is some hundred times as fast, and wrong by a few
-    percent where there is hardly an error.
-
-    Args:
-        runs: the bounds that so many runs would give if they had as large a share of errors, and one error more to
-            these; None: the bounds of these runs.
-    """
-    z = stats.norm.isf(significance / 2)
-
-    def upper(count, number):
-        if runs is not None:
-            count, number = np.minimum(count + 1, number) * (runs / number), runs
-        left = np.maximum(number - count, 1e-9)
-        a, b = 1 / (9 * (count + 1)), 1 / (9 * left)
-        root = np.sqrt(np.maximum(a * (1 - b) ** 2 + b * (1 - a) ** 2 - a * b * z**2, 0.0))
-        below = (1 - b) ** 2 - b * z**2
-        ratio = (((1 - a) * (1 - b) + z * root) / np.where(below > 0, below, 1.0)) ** 3
-        bound = (count + 1) * ratio / ((count + 1) * ratio + left)
-        return np.where((below > 0) & (count < number), bound, 1.0)
-
-    misses, alarms = _errors(ins, outs, places)
-    return upper(misses, len(ins)), upper(alarms, len(outs))
-
-
-def _errors(ins: np.ndarray, outs: np.ndarray, places) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of misses and of false alarms."""
-    misses = np.searchsorted(np.sort(ins), places, side="left")
-    return misses, len(outs) - np.searchsorted(np.sort(outs), places, side="left")
 
 
 def epsilon_at(delta: float, misses, alarms):
@@ -121,24 +80,21 @@ def epsilon_at(delta: float, misses, alarms):
     return np.fmax(np.fmax(*ways), 0.0)
 
 
-def choose(
-    tests: Sequence[Test], declared: Mapping[float, float], significance: float, runs: float | None = None
-) -> Choice:
+def choose(tests: Sequence[Test], declared: Mapping[float, float], significance: float) -> Choice:
     """Return the test, threshold and delta at which pilot runs prove the largest fraction of the declared epsilon.
 
     Args:
         declared: delta -> epsilon.
-        runs: of the bound, as in `expected_rates`.
     """
-    best = Choice(tests[0], 0.0, 0.0, -1.0)
+    best, most = Choice(tests[0], 0.0, 0.0), -1.0
     for test in tests:
         places = thresholds(*test.pilot)
-        rates = expected_rates(*test.pilot, places, significance, runs)
+        rates = error_rates(*test.pilot, places, significance)
         for delta, epsilon in declared.items():
             proven = epsilon_at(delta, *rates)
             part = float(proven.max()) / max(epsilon, SMALLEST)
-            if part > best.part:
-                best = Choice(test, float(places[np.argmax(proven)]), delta, part)
+            if part > most:
+                best, most = Choice(test, float(places[np.argmax(proven)]), delta), part
     return best
 
 
@@ -166,15 +122,15 @@ def separation(misses, alarms):
     return stats.norm.isf(alarms) - stats.norm.ppf(misses)
 
 
-def choose_gaussian(tests: Sequence[Test], delta: float, significance: float, runs: float | None = None) -> Choice:
-    """Return the test and threshold at which pilot runs prove the largest mu; `part` is the epsilon of that mu."""
-    best, place, chosen = -math.inf, 0.0, tests[0]
+def choose_gaussian(tests: Sequence[Test], delta: float, significance: float) -> Choice:
+    """Return the test and threshold at which pilot runs prove the largest mu."""
+    best, most = Choice(tests[0], 0.0, delta), -math.inf
     for test in tests:
         places = thresholds(*test.pilot)
-        apart = separation(*expected_rates(*test.pilot, places, significance, runs))
-        if apart.max() > best:
-            best, place, chosen = float(apart.max()), float(places[np.argmax(apart)]), test
-    return Choice(chosen, place, delta, of_mu(best, delta))
+        apart = separation(*error_rates(*test.pilot, places, significance))
+        if apart.max() > most:
+            best, most = Choice(test, float(places[np.argmax(apart)]), delta), float(apart.max())
+    return best
 
 
 def proven_gaussian(choice: Choice, scores: Scores, significance: float) -> float:

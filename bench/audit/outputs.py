@@ -214,7 +214,7 @@ def audit_outputs(
     Raises:
         InputError: for values out of range, and outputs that cannot be used, naming the file.
     """
-    check(epsilon, delta, rounds=1, runs=FEWEST_RUNS, canaries=0, confidence=confidence, seed=0)
+    check(epsilon, delta, rounds=1, runs=FEWEST_RUNS, confidence=confidence, seed=0)
     ins, outs, lacking = _worlds(with_unit, without)
     significance = (1 - confidence) / 2  # of each of the two bounds
     runs = len(ins[0]), len(outs[0])

@@ -2,7 +2,8 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from bench.audit.tasks import BESIDES, FAMILIES, NETWORKS, OVERFLOW, canary
 from bench.data.task import Task
 from bench.errors import InputError, in_one_line, unknown_name
 from bench.privacy import accounting
-from bench.privacy.events import Release
+from bench.privacy.events import ADD_OR_REMOVE, REPLACE, Release
 from bench.sweeps import engine
 from bench.sweeps.spec import argument, arguments, parameters
 
@@ -39,10 +40,6 @@ class Stops(InputError):
         return f"on the task for {self.args[0]}, {self.args[1]}"
 
 
-class TooManyCanaries(InputError):
-    """A method that can be audited by the game refuses the larger task of the one run."""
-
-
 class Subject(NamedTuple):
     """A method with its arguments.
 
@@ -50,7 +47,6 @@ class Subject(NamedTuple):
     args: of the method; those that a sweep may vary are floats.
     rounds: rounds of a run.
     delta: the delta at which epsilon is declared.
-    canaries: number of canaries in the task.
     """
 
     method: Method
@@ -58,21 +54,20 @@ class Subject(NamedTuple):
     args: dict[str, Any]
     rounds: int
     delta: float
-    canaries: int = 1
 
     @property
     def task(self) -> Task:
-        """The family's task with so many canaries."""
-        return _task(self.family, self.canaries)
+        """The family's task."""
+        return _task(self.family)
 
     def readings(self, **changes) -> dict[str, Release]:
         """Return the method's releases, with some arguments changed."""
         return self.method.readings(self.task, delta=self.delta, **self.args | changes)
 
     def canary(self, shape: str) -> np.ndarray:
-        """Return one canary of a shape in `tasks.SHAPES`, or OVERFLOW, [1, feature], on the family's task."""
-        family = FAMILIES[self.family]
-        return canary(shape, family.features) if shape != OVERFLOW else np.full((1, family.features), np.inf)
+        """Return a canary of a shape in `tasks.SHAPES`, or OVERFLOW, [feature], on the family's task."""
+        features = FAMILIES[self.family].features
+        return canary(shape, features) if shape != OVERFLOW else np.full(features, np.inf, np.float32)
 
     @property
     def scales_noise(self) -> bool:
@@ -151,21 +146,13 @@ def families_of(method: Method) -> list[str]:
     return fitting if declares else fitting[:1]
 
 
-def _task(family: str, canaries: int) -> Task:
-    return _smallest(family) if canaries == 1 else _made(family, canaries)
-
-
-@cache  # an audit asks for it a hundred times; larger ones may take much memory
-def _smallest(family: str) -> Task:
-    return _made(family, 1)
-
-
-def _made(family: str, canaries: int) -> Task:
-    return FAMILIES[family].task(jnp.eye(canaries, max(canaries, FAMILIES[family].features)), jnp.ones(canaries, bool))
+@cache  # an audit asks for it a hundred times
+def _task(family: str) -> Task:
+    return FAMILIES[family].task(jnp.asarray(canary("axis", FAMILIES[family].features)), jnp.asarray(True))
 
 
 def _on(family: str, method: Method, keywords, rounds: int, delta: float, given) -> Subject:
-    task = _task(family, 1)
+    task = _task(family)
     known = FAMILIES[family].arguments(task, rounds) | {method.noise: TRIED_NOISE} | given
     values = {key: value for key, value in known.items() if key in keywords}
     missing = [key for key, parameter in keywords.items() if parameter.default is parameter.empty and key not in values]
@@ -180,20 +167,6 @@ def _on(family: str, method: Method, keywords, rounds: int, delta: float, given)
     return Subject(method, family, args, rounds, delta)
 
 
-def for_canaries(subject: Subject, number: int) -> Subject:
-    """Return the same subject on the task with `number` canaries; arguments that depend on a task's size grow with it.
-
-    Raises:
-        TooManyCanaries: where the method refuses it.
-    """
-    many = _resized(subject, subject._replace(canaries=number))
-    try:
-        many.method.fits(_task(many.family, number), **many.args)
-    except InputError as error:
-        raise TooManyCanaries(f"{str(error).rstrip('.')}; for the game alone give --canaries 0") from None
-    return many
-
-
 def on_family(subject: Subject, family: str, rounds: int) -> Subject:
     """Return the same subject on the task of another family, in so many rounds; arguments that depend on a task's size
     shrink or grow with it.
@@ -201,22 +174,41 @@ def on_family(subject: Subject, family: str, rounds: int) -> Subject:
     Raises:
         InputError: where the method refuses it.
     """
-    other = _resized(subject, subject._replace(family=family, rounds=rounds))
-    other.method.fits(_task(family, 1), **other.args)
-    return other
-
-
-def _resized(subject: Subject, other: Subject) -> Subject:
-    """Return the other subject with the arguments of this one, each in the proportion in which its family has it."""
     here, there = (
-        FAMILIES[each.family].arguments(_task(each.family, each.canaries), each.rounds) for each in (subject, other)
+        FAMILIES[name].arguments(_task(name), number)
+        for name, number in ((subject.family, subject.rounds), (family, rounds))
     )
     args = subject.args | {
         name: max(1, round(subject.args[name] * there[name] / here[name]))
         for name in here
         if isinstance(subject.args.get(name), int) and there[name] != here[name]
     }
-    return other._replace(args=args)
+    other = subject._replace(family=family, rounds=rounds, args=args)
+    other.method.fits(other.task, **args)
+    return other
+
+
+class Data(NamedTuple):
+    """The data of runs: a canary, [feature], see `tasks.Family`; and whether it is there."""
+
+    canary: np.ndarray
+    present: bool
+
+
+def data_of(subject: Subject, relation: str, shape: str, world: int) -> Data:
+    """Return the data with a canary, world 0; of the neighbouring data set, world 1, in which it is removed or its sign
+    reversed; or without any, world 2.
+
+    Args:
+        relation: of `bench.privacy.events`.
+        shape: as for `Subject.canary`.
+    """
+    unit, removed = subject.canary(shape), relation == ADD_OR_REMOVE
+    if world == 2 or (world == 1 and (removed or shape == OVERFLOW)):  # nothing replaces one without a finite size
+        unit_there = np.zeros_like(unit)
+    else:
+        unit_there = -unit if world else unit
+    return Data(unit_there, world == 0 or (world == 1 and not removed))
 
 
 class Views(NamedTuple):
@@ -238,67 +230,84 @@ class Views(NamedTuple):
     finite: np.ndarray
 
 
-def views(subject: Subject, canaries, seed: int, *, present: np.ndarray | None = None, chunk: int = CHUNK) -> Views:
-    """Return what is public in independent runs.
+def run(subject: Subject, data: Data, keys, *, start: float = 0.0, finite: bool = False) -> Views:
+    """Return what is public in runs on the same data, one for each key.
 
     Args:
-        canaries: of each run, [run, canary, feature]; see `tasks.Family`.
-        seed: of all the runs.
-        present: which canaries are there, [run, canary]; None: those that are not 0.
-        chunk: runs at once; the last chunk is filled up, so that all use one compiled program.
+        start: added to the model at the start.
+        finite: whether to refuse what is not finite.
 
     Raises:
-        InputError: where what is public is not finite.
+        InputError: where the method stops on the task, or what is public is not finite.
     """
-    keys = jax.random.split(jax.random.key(seed), len(canaries))
-    ran = run(subject, canaries, keys, present=present, chunk=chunk)
-    if not ran.finite.all():
+    with _stopping(subject):
+        ran = _in_chunks(subject, data, keys, start)
+    if finite and not ran.finite.all():
         name = subject.method.make.__name__
         raise InputError(
-            f"what {name} makes public is not finite in {np.sum(~ran.finite):,} of {len(canaries):,} runs: take "
+            f"what {name} makes public is not finite in {np.sum(~ran.finite):,} of {len(keys):,} runs: take "
             "smaller steps (--set), or look for what overflows"
         )
     return ran
 
 
-def run(subject: Subject, canaries, keys, *, present=None, chunk: int = CHUNK, start: float = 0.0) -> Views:
-    """Compute `views` with given keys [run], also where what is public is not finite.
-
-    Args:
-        start: added to the model at the start.
-
-    Raises:
-        InputError: where the method stops on the task.
-    """
+@contextmanager
+def _stopping(subject: Subject) -> Iterator[None]:
     try:
-        present = np.any(np.asarray(canaries) != 0, axis=-1) if present is None else present
-        return _in_chunks(subject, canaries, present, keys, chunk=chunk, start=start)
+        yield
     except Exception as error:
-        wrong = (
-            str(error)
-            if isinstance(error, InputError)
-            else f"{subject.method.make.__name__} fails: {in_one_line(error)}"
-        )
+        known = isinstance(error, InputError)
+        wrong = str(error) if known else f"{subject.method.make.__name__} fails: {in_one_line(error)}"
         raise Stops(subject.family, wrong) from error
 
 
-def _in_chunks(subject: Subject, canaries, present, keys, *, chunk: int, start: float) -> Views:
-    traced = parameters(subject.method)[1]
-    static = tuple((name, value) for name, value in subject.args.items() if name not in traced)
-    hypers = {name: jnp.float32(subject.args[name]) for name in sorted(traced)}
-    of_run = _of_run(subject.family, start)
-    program = engine.Program(subject.method.make, static, subject.rounds, False, of_run, _look, engine.nothing)
-    places = np.minimum(np.arange(-(-len(canaries) // chunk) * chunk), len(canaries) - 1).reshape(-1, chunk)
-    task, parts = _smallest(subject.family), []
-    for rows in places:
-        given = jnp.asarray(canaries[rows], jnp.float32), jnp.asarray(present[rows])
-        parts.append(jax.device_get(_run(task, (keys[rows], given), hypers, program=program)))
-    # From [round, run, ...] of each chunk to [run, round, ...] of all.
-    first, seen, info = jax.tree.map(
-        lambda *leaves: np.concatenate(leaves, axis=1)[:, : len(canaries)].swapaxes(0, 1), *parts
-    )
+class _Rounds(NamedTuple):
+    """The compiled rounds of a method, one at a time, for CHUNK runs at once."""
+
+    program: engine.Program
+    task: Task
+    hypers: dict[str, jax.Array]
+
+    @classmethod
+    def of(cls, subject: Subject, start: float = 0.0) -> "_Rounds":
+        """Return those of a subject whose model starts from other numbers by `start`."""
+        traced = parameters(subject.method)[1]
+        static = tuple((name, value) for name, value in subject.args.items() if name not in traced)
+        hypers = {name: jnp.float32(subject.args[name]) for name in sorted(traced)}
+        of_run = _of_run(subject.family, start)
+        program = engine.Program(subject.method.make, static, 1, False, of_run, _look, engine.nothing)
+        return cls(program, subject.task, hypers)
+
+    def begin(self, runs) -> tuple[State, jax.Array]:
+        """Return the state before the first round, and what is public then, [run, number]."""
+        return _first(self.task, runs, self.hypers, program=self.program)
+
+    def go_on(self, runs, state: State, number: int):
+        """Return the state after round `number`, what is public then, and what the round reports, each [run, ...]."""
+        state, looks = _next(self.task, runs, self.hypers, state, number, program=self.program)
+        return state, *jax.device_get(looks)
+
+
+def _chunks(keys, data: Data) -> Iterator[tuple]:
+    """Yield runs, CHUNK at once; the last chunk is filled up, so that all use one compiled program."""
+    canaries = jnp.broadcast_to(jnp.asarray(data.canary, jnp.float32), (CHUNK, *data.canary.shape))
+    for begin in range(0, len(keys), CHUNK):
+        runs = keys[np.minimum(np.arange(begin, begin + CHUNK), len(keys) - 1)]
+        yield runs, (canaries, jnp.full(CHUNK, data.present))
+
+
+def _in_chunks(subject: Subject, data: Data, keys, start: float) -> Views:
+    rounds, parts = _Rounds.of(subject, start), []
+    for runs in _chunks(keys, data):
+        state, first = rounds.begin(runs)
+        seen, infos = [np.asarray(first)], []
+        for number in range(subject.rounds):
+            state, after, info = rounds.go_on(runs, state, number)
+            seen, infos = [*seen, after], [*infos, info]
+        parts.append((np.stack(seen, axis=1), jax.tree.map(lambda *leaves: np.stack(leaves, axis=1), *infos)))
+    seen, info = jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(keys)], *parts)
     with np.errstate(invalid="ignore", over="ignore"):  # of numbers that are not finite
-        changes = np.concatenate([first, np.diff(np.concatenate([first, seen], axis=1), axis=1)], axis=1)
+        changes = np.concatenate([seen[:, :1], np.diff(seen, axis=1)], axis=1)
     most, released = subject.rounds, info.pop(RELEASED, None)
     if released is not None:
         most = int(np.rint(released.sum(axis=1).max()))
@@ -309,9 +318,27 @@ def _in_chunks(subject: Subject, canaries, present, keys, *, chunk: int, start: 
     return Views(changes, most, info, released is not None, finite)
 
 
+def steps(subject: Subject, worlds: Sequence[Data], keys) -> Iterator[tuple[list[np.ndarray], float | None]]:
+    """Yield, for every round by itself, how it changes what is public in each world, [key, number], and how many
+    releases it has at most, None where they are not counted.
+
+    All runs of all worlds begin the round from one state: that of one run in the last world.
+    """
+    rounds = _Rounds.of(subject)
+    state, before = rounds.begin(next(_chunks(keys, worlds[-1])))
+    for number in range(subject.rounds):
+        alike = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf[:1], leaf.shape), state)
+        after = [[rounds.go_on(runs, alike, number) for runs in _chunks(keys, data)] for data in worlds]
+        base = np.asarray(before[0], np.float64)
+        seen = [np.concatenate([public for _, public, _ in world])[: len(keys)] - base for world in after]
+        counts = [info[RELEASED].max() for _, _, info in after[-1] if RELEASED in info]
+        yield seen, float(max(counts)) if counts else None
+        state, before, _ = after[-1][0]
+
+
 @cache  # one function for each, by which a compiled program is known
 def _of_run(family: str, start: float) -> Callable:
-    """Return (task, (canaries, present)) -> the task of a run, whose model starts from other numbers by `start`."""
+    """Return (task, (canary, present)) -> the task of a run, whose model starts from other numbers by `start`."""
 
     def task_of(_: Task, given: tuple[Any, Any]) -> Task:
         task = FAMILIES[family].task(*given)
@@ -334,25 +361,41 @@ def _look(task: Task, algorithm: Algorithm, state: State, info: dict[str, Any]):
 
 
 @partial(jax.jit, static_argnames="program")
-def _run(task: Task, runs, hypers, *, program: engine.Program):
-    """Return what is public at the start [1, run, number] and after each round, and what the rounds report."""
+def _first(task: Task, runs, hypers, *, program: engine.Program):
+    """Return the state before the first round, and what is public then, [run, number]."""
     state, _ = engine.start(task, runs, hypers, program=program)
-    first = engine.scored(program, task, runs, hypers, state, _seen)
-    _, (seen, info), _ = engine.advance(task, runs, hypers, state, 0, program=program)
-    return first[None], seen, info
+    return state, engine.scored(program, task, runs, hypers, state, _seen)
+
+
+@partial(jax.jit, static_argnames="program")  # which, other than `engine.advance`, leaves the state for another use
+def _next(task: Task, runs, hypers, state, number, *, program: engine.Program):
+    state, looks, _ = engine.advance(task, runs, hypers, state, number, program=program)
+    return state, jax.tree.map(lambda leaf: leaf[0], looks)
+
+
+def leaf_of(subject: Subject, place: int) -> str:
+    """Return the name of the part of what is public that has the number at this place."""
+    rounds = _Rounds.of(subject)
+    algorithm = rounds.program.algorithm(rounds.task, rounds.hypers)
+    public = jax.eval_shape(lambda key: (algorithm.public or algorithm.params)(algorithm.init(key)), jax.random.key(0))
+    paths = jax.tree_util.tree_flatten_with_path(public)[0]
+    ends = np.cumsum([leaf.size for _, leaf in paths])
+    return f"public{jax.tree_util.keystr(paths[int(np.searchsorted(ends, place, side='right'))][0])}"
 
 
 def unseen_state(subject: Subject) -> list[str]:
     """Return the names of the parts of a method's state that `public` leaves out."""
-    traced = parameters(subject.method)[1]
-    args = {name: jnp.float32(value) if name in traced else value for name, value in subject.args.items()}
-    task = _task(subject.family, 1)
-    state = jax.eval_shape(lambda key: subject.method.make(task, **args).init(key), jax.random.key(0))
+    rounds = _Rounds.of(subject)
+
+    def algorithm() -> Algorithm:
+        return rounds.program.algorithm(rounds.task, rounds.hypers)
+
+    state = jax.eval_shape(lambda key: algorithm().init(key), jax.random.key(0))
     paths, structure = jax.tree_util.tree_flatten_with_path(state)
 
     def public(*leaves):
-        algorithm = subject.method.make(task, **args)
-        return (algorithm.public or algorithm.params)(structure.unflatten(leaves))
+        made = algorithm()
+        return (made.public or made.params)(structure.unflatten(leaves))
 
     program = jax.make_jaxpr(public)(*(leaf for _, leaf in paths)).jaxpr
     used = {id(variable) for equation in program.eqns for variable in equation.invars}
@@ -366,10 +409,8 @@ def unseen_state(subject: Subject) -> list[str]:
 
 def count_releases(subject: Subject) -> int:
     """Return the number of releases in a run, for which an epsilon is declared."""
-    data = subject.canary("axis")
-    return run(
-        subject, np.broadcast_to(data, (CHUNK, *data.shape)), jax.random.split(jax.random.key(0), CHUNK)
-    ).released
+    keys = jax.random.split(jax.random.key(0), CHUNK)
+    return run(subject, data_of(subject, REPLACE, "axis", 0), keys).released
 
 
 def removal(subject: Subject) -> str:
@@ -380,10 +421,9 @@ def removal(subject: Subject) -> str:
     absent unit out of everything they compute. Whether data of 0 contribute is seen where the model starts from ones,
     with next to no noise and no canary: a regulariser in a clipped message, or a count, then moves what is public.
     """
-    data = np.broadcast_to(subject.canary("axis"), (CHUNK, *subject.canary("axis").shape))
-    absent = np.zeros((CHUNK, 1), bool)
+    unit = subject.canary("axis")
     keys = jax.random.split(jax.random.key(0), CHUNK)
-    there, zero = (run(subject, each, keys, present=absent).seen for each in (data, 0 * data))
+    there, zero = (run(subject, Data(each, False), keys).seen for each in (unit, 0 * unit))
     if np.array_equal(there, zero):
         return ABSENT
     if not subject.scales_noise:
@@ -391,7 +431,7 @@ def removal(subject: Subject) -> str:
     quiet = subject._replace(args=subject.args | {subject.method.noise: LITTLE})
     keys = jax.random.split(jax.random.key(1), CHUNK)
     starts = subject.family not in NETWORKS  # a network's own start is where data of 0 have no gradient
-    ran = run(quiet, 0 * data, keys, present=absent, start=1.0 if starts else 0.0)
+    ran = run(quiet, Data(0 * unit, False), keys, start=1.0 if starts else 0.0)
     changes = ran.seen[:, 1:, : ran.seen.shape[2] - ran.counts]
     return ZERO if np.abs(changes).max(initial=0.0) < STILL else KEPT
 

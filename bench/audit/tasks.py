@@ -30,7 +30,7 @@ CERTAIN = 50.0  # logit of class 0 at the start; exp(-50) is negligible in float
 FEWEST = 4  # clients, or examples of a client
 HOLDERS = 4  # clients with a convolutional network
 SPEAKERS = 12  # agents that share noise, enough that most of the noise on each is shared
-FEATURES = 9  # of a task with one canary
+FEATURES = 9  # of most tasks
 CHANNELS, STRIDES = (2, 4), (5, 1)  # of the convolutions
 SHAPES = ("axis", "dense")
 OVERFLOW = "overflow"  # a canary of infinite coordinates, whose message is not finite
@@ -99,9 +99,9 @@ def network_loss(shared, local, example, network: nn.Module | None = None) -> Ar
     return cross_entropy(logits, label[None])[0]
 
 
-def _units(canaries: Array, fewest: int = FEWEST) -> Array:
-    """Return the canaries' inputs, of length S, and zeros, [unit, feature]."""
-    return jnp.zeros((max(len(canaries), fewest), canaries.shape[1])).at[: len(canaries)].set(SIZE * canaries)
+def _units(canary: Array, number: int = FEWEST) -> Array:
+    """Return the canary's input, of length S, and zeros, [unit, feature]."""
+    return jnp.zeros((number, canary.shape[0])).at[0].set(SIZE * canary)
 
 
 def _linear(inputs: Array, name: str, near: np.ndarray | None = None, speaking: int = 1) -> Task:
@@ -129,97 +129,98 @@ def _linear(inputs: Array, name: str, near: np.ndarray | None = None, speaking: 
     )
 
 
-def users(canaries: Array, present: Array) -> Task:
-    """Return a task whose canaries are users; a single canary has several copies of its example."""
-    each = _units(canaries)
-    task = _linear(jnp.repeat(each[:, None], FEWEST if len(canaries) == 1 else 1, axis=1), "audit_users")
-    return dataclasses.replace(task, present=jnp.ones(len(each), bool).at[: len(canaries)].set(present))
+def users(canary: Array, present: Array) -> Task:
+    """Return a task whose canary is a user, who has several copies of one example."""
+    return _of_users(canary, present, FEWEST, "audit_users")
 
 
-def pair(canaries: Array, present: Array) -> Task:
-    """Return a task for users with few of them: a single canary has only one other user, whose data are 0.
+def _of_users(canary: Array, present: Array, number: int, name: str) -> Task:
+    task = _linear(jnp.repeat(_units(canary, number)[:, None], FEWEST, axis=1), name)
+    return dataclasses.replace(task, present=jnp.ones(number, bool).at[0].set(present))
+
+
+def pair(canary: Array, present: Array) -> Task:
+    """Return a task for users with few of them: beside the canary there is one other user, whose data are 0.
 
     Rounds without a participant, or with the canary alone, are frequent, so that noise or a divisor that depends on who
     takes part shows. A model of many features tells by what its change was divided.
     """
-    each = _units(canaries, PAIR)
-    task = _linear(jnp.repeat(each[:, None], FEWEST if len(canaries) == 1 else 1, axis=1), "audit_pair")
-    return dataclasses.replace(task, present=jnp.ones(len(each), bool).at[: len(canaries)].set(present))
+    return _of_users(canary, present, PAIR, "audit_pair")
 
 
-def layers(canaries: Array, present: Array) -> Task:
+def layers(canary: Array, present: Array) -> Task:
     """Return the same task with a model of several leaves, of which the dense canary has an equal share in each."""
-    whole = pair(canaries, present)
+    whole = pair(canary, present)
     return dataclasses.replace(
         whole,
-        init_params={name: jnp.zeros(shape) for name, shape in leaves_of(canaries.shape[1]).items()},
+        init_params={name: jnp.zeros(shape) for name, shape in leaves_of(canary.shape[0]).items()},
         loss=layered_loss,
         linear=None,
         name="audit_layers",
     )
 
 
-def heads(canaries: Array, present: Array) -> Task:
+def heads(canary: Array, present: Array) -> Task:
     """Return the task of `users` with a model in two parts, in both of which a canary's gradient is the same."""
-    whole = users(canaries, present)
+    whole = users(canary, present)
     start = {name: jnp.zeros_like(whole.init_params) for name in ("body", "head")}
     return dataclasses.replace(
         whole, init_params=start, loss=headed_loss, head=Head(("head",)), linear=None, name="audit_heads"
     )
 
 
-def records(canaries: Array, present: Array) -> Task:
-    """Return a task whose canaries are records of its only client."""
-    inputs = _units(canaries)[None]
+def records(canary: Array, present: Array) -> Task:
+    """Return a task whose canary is a record of its only client."""
+    inputs = _units(canary)[None]
     return dataclasses.replace(_linear(inputs, "audit_records"), present_examples=_existing(inputs.shape[:2], present))
 
 
 def _existing(shape: tuple[int, ...], present: Array, clients: int = 1) -> Array:
-    """Return which examples are there, [client, example]: the first ones of the first clients are the canaries."""
-    return jnp.ones(shape, bool).at[:clients, : len(present)].set(present)
+    """Return which examples are there, [client, example]: the first one of the first clients is the canary."""
+    return jnp.ones(shape, bool).at[:clients, 0].set(present)
 
 
-def agents(canaries: Array, present: Array) -> Task:
-    """Return a task whose canaries are data points of the first of two neighbours; the other agent has no budget and
+def agents(canary: Array, present: Array) -> Task:
+    """Return a task whose canary is a data point of the first of two neighbours; the other agent has no budget and
     never speaks.
     """
-    each = _units(canaries)
+    each = _units(canary)
     inputs = jnp.stack([each, jnp.zeros_like(each)])
     return _linear(inputs, "audit_agents", 1 - np.eye(2))
 
 
-def speakers(canaries: Array, present: Array) -> Task:
-    """Return a task whose canaries are data points of the first of twelve agents.
+def speakers(canary: Array, present: Array) -> Task:
+    """Return a task whose canary is a data point of the first of twelve agents.
 
     All agents are neighbours and have a budget: they add their own noise, and share noise where the method does. The
     data of the other agents are 0.
     """
-    each = _units(canaries)
+    each = _units(canary)
     inputs = jnp.zeros((SPEAKERS, *each.shape)).at[0].set(each)
     return _linear(inputs, "audit_speakers", 1 - np.eye(SPEAKERS), SPEAKERS)
 
 
-def images(canaries: Array, present: Array) -> Task:
-    """Return a task for a network, whose canaries are examples of one client, in a pool."""
-    inputs = _units(canaries)
+def images(canary: Array, present: Array) -> Task:
+    """Return a task for a network, whose canary is an example of one client, in a pool."""
+    inputs = _units(canary)
     units, features = inputs.shape
     start = {"Dense_0": {"kernel": jnp.zeros((features, 2)), "bias": jnp.array([CERTAIN, 0.0])}}
     there = _existing((1, units), present)
     return _pooled("audit_images", inputs, jnp.arange(units)[None], there, start, Certain())
 
 
-def convolutions(canaries: Array, present: Array) -> Task:
-    """Return a task for a convolutional network, whose canaries are examples of the first of four clients."""
-    return _convolutional("audit_convolutions", canaries, present, shared=False)
+def convolutions(canary: Array, present: Array) -> Task:
+    """Return a task for a convolutional network, whose canary is an example of the first of four clients."""
+    return _convolutional("audit_convolutions", canary, present, shared=False)
 
 
-def copies(canaries: Array, present: Array) -> Task:
-    """Return the same task where all clients hold the same examples, canaries included."""
-    return _convolutional("audit_copies", canaries, present, shared=True)
+def copies(canary: Array, present: Array) -> Task:
+    """Return the same task where all clients hold the same examples, the canary included."""
+    return _convolutional("audit_copies", canary, present, shared=True)
 
 
-def _convolutional(name: str, canaries: Array, present: Array, *, shared: bool) -> Task:
-    inputs = _units(canaries)
+def _convolutional(name: str, canary: Array, present: Array, *, shared: bool) -> Task:
+    inputs = _units(canary)
     units, features = inputs.shape
     quiet = 0 if shared else units * (HOLDERS - 1)
     rows = jnp.arange(units + quiet)
@@ -254,25 +255,25 @@ def _pooled(name: str, inputs: Array, held: Array, there: Array, start: Any, net
 
 
 def canary(shape: str, features: int = FEATURES) -> np.ndarray:
-    """Return one canary of length 1, [1, feature].
+    """Return a canary of length 1, [feature].
 
     Args:
         shape: a name in SHAPES.
         features: of the family.
     """
-    vector = np.eye(1, features) if shape == "axis" else np.full((1, features), features**-0.5)
+    vector = np.eye(1, features)[0] if shape == "axis" else np.full(features, features**-0.5)
     return vector.astype(np.float32)
 
 
 class Family(NamedTuple):
     """A family of methods that are audited on the same task.
 
-    task: (canaries [canary, feature], each of length 1, or 0 where it is absent; which are present, [canary]) -> Task;
-        traceable. A canary that is not present is a user, record or image that takes part in nothing (`Task.present`,
+    task: (canary [feature], of length 1, or 0 where it is absent; whether it is present) -> Task; traceable. A canary
+        that is not present is a user, record or image that takes part in nothing (`Task.present`,
         `Task.present_examples`); that of an agent has data of 0.
     units: what such methods protect, as in `Release.privacy_unit`.
     arguments: (task, rounds) -> arguments to call a method with, by name; a method takes those that it has.
-    features: of the task with one canary.
+    features: of the task.
     shapes: of the canary, of SHAPES.
     """
 

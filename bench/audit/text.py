@@ -11,13 +11,10 @@ COLUMNS: dict[str, Callable] = {
     "sampler": lambda f: f.release.sampler,
     "accountant": lambda f: f.release.accountant,
     "declared": lambda f: number(f.epsilon),
+    "replay": lambda f: _replay(f),
     "game": lambda f: _bound(f, "game"),
     "Gaussian": lambda f: _bound(f, "Gaussian"),
-    "one run": lambda f: _bound(f, "one run"),
-    "Gaussian, one run": lambda f: _bound(f, "one run, Gaussian"),
     "another delta": lambda f: _bound(f, "other delta"),
-    "two apart": lambda f: _bound(f, "two apart"),
-    "more runs": lambda f: _bound(f, "more runs") or _bound(f, "more runs, Gaussian"),
 }
 
 
@@ -31,17 +28,15 @@ def text_of(found) -> str:
     for finding in found.findings:
         if finding.refuted and not finding.release.sound:
             lines.append(f"{finding.reading}, which is not declared as proven, is refuted: {_said(finding)}.")
-    lines += _power(found)
     first = found.findings[0].release
     units = {finding.release.privacy_unit: finding.release.protects_against for finding in found.findings}
     protected = "; ".join(f"one {unit} against {against}" for unit, against in units.items())
-    one_run = f", and from one run with {found.canaries} canaries" if found.canaries else ""
-    further = f", and {found.longest:,} of each in a longer game" if found.longest else ""
     lines += [
         "",
         f"what is protected: {protected}",
+        "replay: how many times as large as declared the canary's largest change is, in units of the noise",
         f"epsilon at delta {first.delta:g} as declared, and lower bounds: from {found.runs:,} runs with a canary and "
-        f"as many without{further}{one_run}; all hold together with confidence {found.confidence:g}",
+        f"as many without; all hold together with confidence {found.confidence:g}",
     ]
     for part in found.parts:
         lines += ["", *_of_part(part, found.method, "/".join(units))]
@@ -74,13 +69,14 @@ def _of_part(part, method: str, unit: str) -> list[str]:
     if part.removal == "kept":
         lines.append(
             f"a {unit} cannot be removed: the method uses one that is absent, and one with data of 0 moves what is "
-            "public. Bounds for add-or-remove one are for two data sets that are two neighbours apart"
+            "public. Replay of add-or-remove one is for two data sets that are two neighbours apart"
         )
     if unseen := [*part.reported, *part.unseen]:
         lines.append(f"not looked at, since `public` leaves it out: {', '.join(unseen)}")
-    for name, epsilon in part.reported.items():
-        if epsilon > 0:
-            lines.append(f"`{name}`, if it were published as `round` reports it, would prove epsilon {epsilon:.3g}")
+    if changed := [name for name, by_canary in part.reported.items() if by_canary]:
+        lines.append(f"the canary changes {', '.join(changed)}, which `round` reports: do not publish that")
+    for why in dict.fromkeys(finding.why for finding in part.findings if finding.why):
+        lines.append(f"left out of replay: {why}")
     table = [list(COLUMNS), *([cell(finding) for cell in COLUMNS.values()] for finding in part.findings)]
     shown = [i for i in range(len(COLUMNS)) if i == 0 or any(row[i] for row in table[1:])]
     widths = [max(len(row[i]) for row in table) for i in shown]
@@ -92,30 +88,22 @@ def verdict(found) -> str:
     """Return the verdict in one line, which begins with FAILED, passed or inconclusive."""
     worst = found.most_refuted
     if worst is not None:
-        cause = {
-            "shift": f"the noise is at least {found.too_small:.3g} times too small"
-            if found.too_small > 1
-            else "more is public than the noise hides",
-            "scale": "the size of the changes tells who takes part",
-            "finite": "numbers that are not finite tell who takes part: count a message that is not finite as 0",
-        }[worst.worst.by]
-        return f"FAILED: {cause}: {worst.reading} {_said(worst)}."
+        return f"FAILED: {_said(worst)}."
+    strongest = found.strongest
     if found.verdict == "passed":
-        strongest = found.strongest
-        if strongest is None:
-            return "passed: consistent with epsilon 0, since what is public was the same in all runs."
+        if strongest.factor == 0:
+            return "passed: consistent with epsilon 0, since the canary changes nothing that is public."
         return (
             f"passed: consistent with epsilon {strongest.epsilon:.3g} ({strongest.reading}); noise "
-            f"{strongest.detected:.3g} times smaller would have been seen. This is no proof: another attack might do "
+            f"{strongest.unseen:.3g} times smaller would have been seen. This is no proof: another attack might do "
             "better."
         )
-    return f"inconclusive: nothing contradicts {_claimed(found)}, but {_why_inconclusive(found)}."
-
-
-def _claimed(found) -> str:
     declared = [finding for finding in found.sound if finding.epsilon < math.inf]
     least = min(declared or found.findings, key=lambda finding: finding.epsilon)
-    return f"epsilon {number(least.epsilon)} ({least.reading})"
+    return (
+        f"inconclusive: nothing contradicts epsilon {number(least.epsilon)} ({least.reading}), but "
+        f"{_why_inconclusive(found)}."
+    )
 
 
 def _why_inconclusive(found) -> str:
@@ -127,56 +115,39 @@ def _why_inconclusive(found) -> str:
             "played, since the method does not leave out a unit that is absent: let it look at Task.present or "
             "Task.present_examples"
         )
-    computed = [finding for finding in found.sound if finding.detected is not None]
-    if not computed:
-        return "how much too little noise would have been seen was not checked: leave out --no-power (power=True)"
-    needed = min(finding.needed or math.inf for finding in computed)
-    if needed == math.inf:
+    if more := [finding.reading for finding in found.sound if finding.more_often]:
         return (
-            "even a quarter of the noise would not have been noticed, and these runs do not say how many would be "
-            "enough: give more --runs; if that does not help, look for something other than noise that hides the canary"
+            f"{', '.join(more)} declares a sample, and the canary takes part in more rounds than in samples that are "
+            "drawn independently: audit it with hardly any noise, a large --epsilon"
         )
-    return f"even a quarter of the noise would not have been noticed; that takes about {_rounded(needed)} --runs"
-
-
-def _power(found) -> list[str]:
-    """Return lines on how much too little noise the game would have detected, where that was computed."""
-    if found.refuted:
-        return []
-    lines = []
-    for part in found.parts:
-        computed = [finding for finding in part.findings if finding.detected is not None]
-        known = [f"{finding.detected:.3g} ({finding.reading})" for finding in computed if finding.detected < math.inf]
-        none = [finding.reading for finding in computed if finding.detected == math.inf]
-        if known:
-            lines.append(f"{part.family}: the game would have detected noise that is too small by {', '.join(known)}.")
-        if none:
-            lines.append(
-                f"{part.family}: for {', '.join(none)} even a quarter of the noise would not have been noticed."
-            )
-    strongest = found.strongest
-    if strongest and strongest.detected > 1.2 and strongest.needed is not None:
-        more = (
-            f"about {_rounded(strongest.needed)} --runs"
-            if strongest.needed < math.inf
-            else "more --runs than these can tell"
-        )
-        lines.append(f"To see noise 1.19 times too small takes {more}, or more --seconds.")
-    return lines
-
-
-def _rounded(runs: float) -> str:
-    """Return a number of runs with two digits."""
-    return f"{float(f'{runs:.1e}'):,.0f}"
+    reasons = dict.fromkeys(finding.why for finding in found.sound if math.isnan(finding.factor) and finding.why)
+    return (
+        f"replay cannot compare the canary's change with the noise ({'; '.join(reasons)}), and the game sees little"
+        if reasons
+        else "the canary changes less than a quarter of what is declared, so that a lack of noise would not be seen: "
+        "look for something other than noise that hides it, or for noise that is larger than needed"
+    )
 
 
 def _said(finding) -> str:
-    """Return the declared epsilon and the lower bound that exceeds it most."""
-    worst = finding.worst
+    """Return what contradicts what is declared: what replay found, or else the lower bound that exceeds it most."""
+    worst, of = finding.worst, f"{finding.reading} declares epsilon {finding.epsilon:.3g}"
+    under = f"under {finding.release.neighbors}"
+    if finding.replay_refutes:
+        changed = f"the canary changes {finding.place} by {finding.factor:.3g} times what that allows"
+        return (
+            f"{of} {under}, but {changed if finding.factor < math.inf else finding.place} "
+            f"(replay, on the task for {finding.family})"
+        )
+    cause = "the size of the changes tells who takes part" if worst.by == "scale" else "more shows than noise hides"
     return (
-        f"declares epsilon {worst.declared:.3g} at delta {worst.delta:g} under {finding.release.neighbors}, but "
+        f"{cause}: {finding.reading} declares epsilon {worst.declared:.3g} at delta {worst.delta:g} {under}, but "
         f"epsilon is at least {worst.found:.3g} ({worst.how}, on the task for {finding.family})"
     )
+
+
+def _replay(finding) -> str:
+    return "no number" if math.isnan(finding.factor) else f"{finding.factor:.3g}"
 
 
 def _bound(finding, how: str) -> str:

@@ -17,8 +17,10 @@ import pandas as pd
 from bench.algorithms import ALGORITHMS
 from bench.analysis.kept import Table
 from bench.analysis.tables import markdown
+from bench.audit.findings import MOST_UNSEEN
+from bench.audit.replay import TOLERANCE
 from bench.audit.report import Audit, audited, check
-from bench.audit.subject import TooManyCanaries, families_of
+from bench.audit.subject import families_of
 from bench.audit.text import number
 from bench.errors import InputError
 from bench.execution.progress import duration
@@ -95,17 +97,13 @@ def _asked() -> Iterator[tuple[str, str]]:
 
 
 def _on(name: str, family: str, options: Mapping[str, Any]) -> Audit:
-    """Return the audit on a family; without the one run where the method refuses its larger task."""
-    given: dict[str, Any] = {"family": family, "args": ARGUMENTS.get((name, family)), "say": None, **options}
-    try:
-        return audited(name, **given)
-    except TooManyCanaries:
-        return audited(name, **{**given, "canaries": 0})
+    return audited(name, family=family, args=ARGUMENTS.get((name, family)), say=None, **options)
 
 
 def summary(whole: pd.DataFrame) -> pd.DataFrame:
-    """Return one row for each method, family and way of accounting, as text: declared epsilon, the largest lower bound
-    at the declared delta, the verdict with what refutes, and the factor by which less noise would have been detected.
+    """Return one row for each method, family and way of accounting, as text: declared epsilon, what replay found, the
+    largest lower bound at the declared delta, the verdict with what refutes, and the factor by which less noise would
+    have been seen.
     """
     rows = []
     for (name, family), audits in whole.groupby(KEY, sort=False):
@@ -114,7 +112,6 @@ def summary(whole: pd.DataFrame) -> pd.DataFrame:
             continue
         for reading, bounds in audits.groupby("reading", sort=False):
             first, here = bounds.iloc[0], bounds["at_delta"] == bounds["delta"]
-            factor = first["noise_factor"]
             rows.append(
                 {
                     "method": name,
@@ -123,9 +120,10 @@ def summary(whole: pd.DataFrame) -> pd.DataFrame:
                     "reading": reading if first["proven"] else f"{reading} (not proven)",
                     "neighbours": first["neighbors"],
                     "declared ε": number(first["declared"]),
+                    "replay": _factor(first["replay_factor"]),
                     "at least": number(bounds.loc[here, "lower_bound"].max()),
                     "verdict": _in_words(bounds),
-                    "noise detected if too small by": _factor(factor),
+                    "noise seen if too small by": _factor(first["noise_factor"]),
                 }
             )
     return pd.DataFrame(rows).fillna("")
@@ -135,18 +133,21 @@ def _in_words(bounds: pd.DataFrame) -> str:
     """Return the verdict on one way of accounting: "not compared" where it declares no finite epsilon; where it is
     refuted, with the bound that exceeds what is declared by the largest factor, and its delta."""
     refuting = bounds[bounds["refuted"].eq(True)]
+    first = bounds.iloc[0]
     if not np.isfinite(bounds["declared_there"]).any():
         return "not compared"
+    if first["replay_factor"] > TOLERANCE:
+        return f"refuted: {first['replay_factor']:.3g} times what is declared, {first['replay_place']}"
     if refuting.empty:
-        played = "played" not in bounds or bounds["played"].ne(False).all()
-        return "not refuted" if played and not math.isinf(bounds["noise_factor"].iloc[0]) else "inconclusive"
+        decided = first["noise_factor"] <= MOST_UNSEEN or first["replay_factor"] == first["declared"] == 0
+        return "not refuted" if decided and first["played"] and not first["more_often"] else "inconclusive"
     worst = refuting.iloc[(refuting["lower_bound"] / refuting["declared_there"]).to_numpy().argmax()]
     found, declared = number(worst["lower_bound"]), number(worst["declared_there"])
     return f"refuted: {found} > {declared} at δ = {worst['at_delta']:g}"
 
 
 def _factor(factor: float) -> str:
-    return "" if math.isnan(factor) else "not even 4" if math.isinf(factor) else f"{factor:.3g}"
+    return "" if math.isnan(factor) or math.isinf(factor) else f"{factor:.3g}"
 
 
 def _earlier(table: Table) -> pd.DataFrame:

@@ -158,10 +158,10 @@ def single(**options: Any) -> Any:
     return audits.audit(**options)
 
 
-@command(app, single, power=True, seconds=audits.SECONDS, say=say)
+@command(app, single, say=say)
 def audit(found: Any) -> None:
-    """The first line is the verdict: FAILED, passed or inconclusive. The exit status is 1 where a lower bound exceeds
-    an epsilon that is declared as proven.
+    """The first line is the verdict: FAILED, passed or inconclusive. The exit status is 1 where an
+    epsilon that is declared as proven is refuted.
 
     Example: python -m bench audit my_method.py:my_method --set batch_size=4 --epsilon 2
     """

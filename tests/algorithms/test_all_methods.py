@@ -1,11 +1,8 @@
 """What holds for every built-in method: its optimum, one compilation, its seed, and the sensitivity it declares."""
 
 import math
-from collections import Counter
 from functools import partial, wraps
-from typing import NamedTuple
 
-import dp_accounting as dp
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,9 +13,9 @@ from toy_problems import ALIKE, TOYS, VARIANTS, Toy, least_squares, toy_of
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Algorithm, Method, Scalar, State
-from bench.audit.game import OTHER_SIGN
-from bench.audit.subject import Subject, spent, subject_of, views
-from bench.audit.tasks import FAMILIES, SHAPES, canary
+from bench.audit.replay import replay
+from bench.audit.subject import Subject, count_releases, spent, subject_of
+from bench.audit.tasks import FAMILIES, SHAPES
 from bench.privacy.events import Release
 from bench.sweeps.spec import arguments, parameters
 
@@ -171,93 +168,14 @@ def test_an_argument_that_is_not_traced_and_a_draw_without_a_key_are_noticed():
 
 # ---- Sensitivity ----
 
-RUNS = 1000  # of which some use the unit that is replaced, and all show the size of the noise
-ERROR = 0.05  # of that size, relative
-TINY = 1e-5  # what rounding may add to a number
-
-
-CORRELATED = 0.3  # of independent numbers the estimates from so many runs stay below it
-
-
-class Move(NamedTuple):
-    """The first thing that runs release: numbers with noise of one size, or of a known covariance.
-
-    rounds: after which it was released, 0 or 1.
-    moved: by the unit that is replaced or removed, [run, number].
-    noise: [run, number].
-    """
-
-    rounds: int
-    moved: np.ndarray
-    noise: np.ndarray
-
-
-def first_move(one: Subject, shape: str, other: float) -> Move:
-    """From runs of the same keys, which differ in one unit, or in whether there is noise.
-
-    Args:
-        shape: of the unit, see `bench.audit.tasks`.
-        other: the unit in the neighbouring data set, in units of itself: -1 is its opposite, 0 none.
-    """
-    unit = np.broadcast_to(canary(shape), (RUNS, *canary(shape).shape))
-    silent = one._replace(args=one.args | {one.method.noise: 0.0})
-    seen, replaced, exact = (
-        views(*what, seed=0, chunk=RUNS)[0].astype(float) for what in ((one, unit), (one, other * unit), (silent, unit))
-    )
-    noise = seen - exact
-    first = next(t for t in range(noise.shape[1]) if np.any(np.abs(noise[:, t]) > TINY))
-    moved, noise = (seen - replaced)[:, first], noise[:, first]
-    released = np.any(np.abs(noise) > TINY, axis=1)  # where agents take turns, not every run releases in every round
-    noisy = np.std(noise, axis=0) > TINY
-    assert np.all(np.abs(moved[:, ~noisy]) < TINY), "a public number without noise depends on the unit"
-    moved, noise = moved[released][:, noisy], noise[released][:, noisy]
-    # What is public may hold the same release twice.
-    again = np.any(np.tril(np.abs(np.corrcoef(noise.T)) > 0.999, -1), axis=1)
-    return Move(first, moved[:, ~again], noise[:, ~again])
-
-
-def multipliers(event: dp.DpEvent) -> list[tuple[type, float]]:
-    """Mechanism and noise multiplier of every release in an event, whether or not a sample is taken before it."""
-    if isinstance(event, dp.ComposedDpEvent):
-        return [one for part in event.events for one in multipliers(part)]
-    if isinstance(event, dp.SelfComposedDpEvent):
-        return event.count * multipliers(event.event)
-    if isinstance(event, dp.PoissonSampledDpEvent | dp.SampledWithoutReplacementDpEvent):
-        return multipliers(event.event)
-    return [(type(event), event.noise_multiplier)]
+ERROR = 0.08  # relative, of a noise that is measured from replay's keys
 
 
 def shares(one: Subject, release: Release) -> list[float]:
-    """How far one unit moves the first release, as a share of what is declared, for units of two shapes."""
-    out = []
-    for shape in SHAPES if release.privacy_unit != "coordinate" else SHAPES[:1]:
-        found = first_move(one, shape, OTHER_SIGN.get(release.neighbors, -1.0))
-        ((mechanism, multiplier), count), *rest = Counter(multipliers(release.event(found.rounds))).items()
-        assert not rest
-        assert mechanism in (dp.LaplaceDpEvent, dp.GaussianDpEvent)
-        if mechanism is dp.LaplaceDpEvent:  # its scale is its mean size, and releases add up
-            moved = np.linalg.norm(found.moved, 1, axis=1).max() / np.abs(found.noise).mean()
-            out.append(moved * multiplier / count)
-        else:
-            out.append(in_standard_deviations(found) * multiplier / math.sqrt(count))
-    return out
-
-
-def in_standard_deviations(found: Move) -> float:
-    """How far the unit moves the release at most, in standard deviations of its noise in that direction.
-
-    Numbers that a run leaves out have neither noise nor a move there. Correlated noise is made independent first, by
-    its covariance as estimated from these runs; the factor is what the estimate of an inverse is too large by.
-    """
-    runs, size = found.noise.shape
-    if size > 1 and np.abs(np.tril(np.corrcoef(found.noise.T), -1)).max() > CORRELATED:
-        inverse = np.linalg.inv(np.cov(found.noise.T)) * (runs - size - 2) / (runs - 1)
-        return float(np.sqrt(np.einsum("ri,ij,rj->r", found.moved, inverse, found.moved).max()))
-    there = np.abs(found.noise) > TINY
-    if np.mean(there) > 0.99:  # single draws may be as small
-        there[:] = True
-    assert np.all(np.abs(found.moved[~there]) < TINY), "a number without noise depends on the unit"
-    return float(np.linalg.norm(found.moved, axis=1).max() / found.noise[there].std())
+    """How far one unit moves what is released, as a share of what is declared, for units of two shapes."""
+    shapes = SHAPES if release.privacy_unit != "coordinate" else SHAPES[:1]
+    most = count_releases(one)
+    return [replay(one, release.neighbors, [shape], most, 0).factor(release, most) for shape in shapes]
 
 
 def test_a_user_moves_a_sum_clipped_by_layer_by_the_declared_norm_where_all_layers_are_long():
@@ -296,8 +214,7 @@ def test_one_unit_moves_what_is_released_as_far_as_declared_and_no_further(name)
         return
     for release in {(r.neighbors, r.privacy_unit): r for r in private}.values():
         if spent(release, 1) == 0:
-            unit = np.broadcast_to(canary("axis"), (2, *canary("axis").shape))
-            np.testing.assert_array_equal(views(one, unit, 0, chunk=2)[0], views(one, -unit, 0, chunk=2)[0])
+            assert shares(one, release) == [0, 0]
             continue
         right, wrong = shares(one, release), shares(clipping_half_as_much(one), release)
         np.testing.assert_allclose(right, 1, rtol=ERROR)

@@ -125,10 +125,10 @@ def test_learning_alone_has_the_same_ways_of_accounting(sampler):
 @pytest.mark.parametrize("sampled", [1, 2])
 def test_the_audit_refutes_neither_and_refutes_half_of_the_noise(sampled):
     args = {"sampler": "balls_in_bins", "num_sampled": sampled, "num_steps": 1}
-    found = audit("dp_fedavg", family="users", args=args, runs=20_000, canaries=0, rounds=8, seconds=0)
+    found = audit("dp_fedavg", family="users", args=args, runs=20_000, rounds=8)
     assert not found.refuted
     claims_too_much = with_less_noise(ALGORITHMS["dp_fedavg"], 2.5)
-    assert audit(claims_too_much, family="users", args=args, runs=20_000, canaries=0, rounds=8, seconds=0).refuted
+    assert audit(claims_too_much, family="users", args=args, runs=20_000, rounds=8).refuted
 
 
 @pytest.mark.parametrize("noise", ["banded_sqrt", "banded", "blt", "tree"])

@@ -184,10 +184,10 @@ def test_more_groups_leave_less_to_chance():
 @pytest.mark.parametrize("bands", [2, 4])
 def test_the_audit_refutes_neither_noise_and_refutes_half_of_it(bands):
     args = {"sampler": "cyclic_poisson", "noise": "banded_sqrt", "num_bands": bands, "num_sampled": 1, "num_steps": 1}
-    found = audit("dp_fedavg", family="users", args=args, runs=20_000, canaries=0, rounds=8, seconds=0)
+    found = audit("dp_fedavg", family="users", args=args, runs=20_000, rounds=8)
     assert not found.refuted
     claims_too_much = with_less_noise(ALGORITHMS["dp_fedavg"], 3)
-    assert audit(claims_too_much, family="users", args=args, runs=20_000, canaries=0, rounds=8, seconds=0).refuted
+    assert audit(claims_too_much, family="users", args=args, runs=20_000, rounds=8).refuted
 
 
 # ---- What is refused ----

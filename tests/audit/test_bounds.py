@@ -158,7 +158,7 @@ def test_a_task_has_one_canary_and_silence(family, shape, sign):
     import jax
 
     unit = canary(shape, FAMILIES[family].features)
-    task = FAMILIES[family].task(sign * unit, np.array([sign != 0]))
+    task = FAMILIES[family].task(sign * unit, np.array(sign != 0))
     if family == "images":
         examples = jax.tree.map(lambda leaf: leaf[task.train[0]], task.network.pool)
         grads = jax.vmap(lambda one: jax.grad(task.loss)(task.init_params, None, one))(examples)

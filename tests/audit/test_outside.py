@@ -154,13 +154,13 @@ def judged(tmp_path, monkeypatch, capsys):
     return judge
 
 
-QUICK = ("--runs", "9000", "--canaries", "0", "--no-power")
+QUICK = ("--runs", "9000")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", [USERS, POINTS], ids=["users", "points"])
 def test_the_right_ones_pass(judged, text):
-    status, lines = judged(text, *QUICK[:-1], "--seconds", "0")
+    status, lines = judged(text, *QUICK)
     assert status == 0
     assert lines[0].startswith("passed: consistent with epsilon ")
     assert any(line.startswith("reading") and "declared" in line for line in lines)
@@ -173,8 +173,8 @@ def test_the_wrong_ones_are_refuted(judged, name):
     status, lines = judged(changed(*WRONG[name]), *QUICK)
     assert status == 1
     assert lines[0].startswith("FAILED: ")
-    assert ": paper declares epsilon " in lines[0]
-    assert "but epsilon is at least " in lines[0]
+    assert "paper declares epsilon " in lines[0]
+    assert ("(replay, on the task for " in lines[0]) == (name != "everybody takes part")
 
 
 def test_a_norm_that_is_not_the_one_that_the_noise_is_for_is_refuted_in_one_round(judged):
@@ -182,15 +182,6 @@ def test_a_norm_that_is_not_the_one_that_the_noise_is_for_is_refuted_in_one_roun
     wrong = changed(POINTS, "ord=1", "ord=2")
     assert judged(POINTS, "--rounds", "1", *QUICK)[0] == 0
     assert judged(wrong, "--rounds", "1", *QUICK)[0] == 1
-
-
-@pytest.mark.slow
-def test_one_run_refutes_what_has_hardly_any_noise(judged):
-    """With as few runs of the game as it can have, which then says little."""
-    text = changed(USERS, "noise = noise_multiplier", "noise = 0.01 * noise_multiplier", "< rate\n", "< 2\n")
-    status, lines = judged(text, "--epsilon", "0.5", "--runs", "300", "--canaries", "100", "--no-power")
-    assert status == 1
-    assert "one run" in next(line for line in lines if line.startswith("reading"))
 
 
 def test_one_that_declares_nothing_has_nothing_to_audit(judged):
@@ -201,7 +192,7 @@ def test_one_that_declares_nothing_has_nothing_to_audit(judged):
 @pytest.mark.slow
 def test_a_factory_and_its_method_are_the_same_from_python(tmp_path):
     (tmp_path / "mine.py").write_text(USERS)
-    by_name = audit(f"{tmp_path / 'mine.py'}:METHOD", runs=900, canaries=0)
+    by_name = audit(f"{tmp_path / 'mine.py'}:METHOD", runs=900)
     assert by_name.family == "users"
     said = text_of(by_name).splitlines()
     assert any(line.startswith("mine on the task for users, 4 rounds, num_sampled=2, step_size=1") for line in said)

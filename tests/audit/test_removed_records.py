@@ -41,14 +41,13 @@ def half(task, *, delta, **args):
 
 
 METHOD = Method(regularised, releases, version=1)
-QUICK = {"runs": 6000, "canaries": 0}
+QUICK = {"runs": 1200}
 
 
 @pytest.mark.parametrize("strength", cases([1.0, 0.0, 30.0], slow={0.0, 30.0}))
 def test_the_right_one_passes_and_half_of_its_noise_is_refuted(strength):
-    """With a strength of 30 the regulariser hides the record after the first round, which takes more runs to see."""
-    args, options = {"strength": strength}, QUICK if strength < 30 else QUICK | {"runs": 20_000, "rounds": 2}
-    found = audit(METHOD, args=args, power=True, **options)
+    args, options = {"strength": strength}, QUICK
+    found = audit(METHOD, args=args, **options)
     assert found.verdict == "passed", text_of(found)
     assert text_of(found).startswith("passed: consistent with epsilon 3 (paper); noise 1.")
     assert found.left_out
@@ -64,7 +63,7 @@ def test_the_right_one_passes_and_half_of_its_noise_is_refuted(strength):
     ("strength", "verdict"), [pytest.param(0.0, "passed", marks=pytest.mark.slow), (1.0, "inconclusive")]
 )
 def test_one_that_uses_what_is_absent_passes_only_if_data_of_0_are_as_good_as_none(strength, verdict):
-    found = audit(METHOD, args={"strength": strength, "leaves_out": False}, power=True, **QUICK)
+    found = audit(METHOD, args={"strength": strength, "leaves_out": False}, **QUICK)
     assert found.verdict == verdict, text_of(found)
     assert found.parts[0].removal == (ZERO if strength == 0 else KEPT)
     if verdict == "inconclusive":
@@ -77,7 +76,8 @@ def test_two_data_sets_that_are_two_neighbours_apart_still_refute_what_is_grossl
     grossly = METHOD._replace(releases=lambda task, **args: releases(task, worth=20.0, **args))
     found = audit(grossly, args={"strength": 1.0, "leaves_out": False}, **QUICK)
     assert found.refuted, text_of(found)
-    assert {bound.how for bound in found.findings[0].bounds} == {"two apart"}
+    assert found.findings[0].bounds == ()
+    assert found.findings[0].replay_refutes
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def test_shared_noise_is_tried_where_it_is_shared():
 
 @pytest.mark.slow
 def test_the_right_shared_noise_passes_and_half_of_it_is_refuted():
-    quick = {"rounds": 1, "runs": 6000, "canaries": 0}
+    quick = {"rounds": 1, "runs": 6000}
     right = audit(DP_DSGD, args={"pair_noise_ratio": RATIO}, **quick)
     assert not right.refuted, text_of(right)
     (outsiders,) = (finding for finding in right.findings if finding.reading == "paper")

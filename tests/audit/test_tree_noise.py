@@ -2,8 +2,6 @@
 clipped gradients and the noise of a prefix is that of the nodes of a binary tree.
 """
 
-import math
-
 import pytest
 from scipy import stats
 from tree_noise import method
@@ -17,10 +15,10 @@ from bench.audit.text import text_of
 def test_a_tree_of_half_the_height_is_refuted_and_one_of_the_whole_is_not(takes_part):
     """Half of the height is noise too small by the square root of 2."""
     args = {"takes_part": takes_part, "step_size": 1.0}
-    right = audit(method(1.0), args=args, canaries=0)
+    right = audit(method(1.0), args=args)
     assert not right.refuted, text_of(right)
     assert right.findings[0].epsilon == pytest.approx(3, rel=2e-3)
-    wrong = audit(method(0.5**0.5), args=args, canaries=0)
+    wrong = audit(method(0.5**0.5), args=args)
     assert wrong.findings[0].epsilon == pytest.approx(3, rel=2e-3)
     assert wrong.refuted, text_of(wrong)
 
@@ -29,25 +27,17 @@ def test_a_tree_of_half_the_height_is_refuted_and_one_of_the_whole_is_not(takes_
 def test_what_it_would_have_found_is_found():
     """The power that is printed is that of an audit of a method whose noise is too small by that factor."""
     args = {"takes_part": "once"}
-    found = audit(method(1.0), args=args, runs=9000, canaries=0, power=True)
+    found = audit(method(1.0), args=args, runs=900)
     (finding,) = found.findings
-    assert 1 < finding.detected <= 2**0.5
-    assert f"noise that is too small by {finding.detected:.3g} (paper)" in text_of(found)
-    assert audit(method(1 / finding.detected / 1.1), args=args, runs=9000, canaries=0).refuted
-    few = audit(method(1.0), args=args, epsilon=0.2, runs=300, canaries=0, power=True)
-    assert few.findings[0].detected == math.inf
-    assert text_of(few).startswith("inconclusive: nothing contradicts epsilon ")
-    assert few.findings[0].needed > 300
-    assert "--runs" in text_of(few).splitlines()[0]
+    assert 1 < finding.unseen < 1.2
+    assert f"noise {finding.unseen:.3g} times smaller would have been seen" in text_of(found)
+    assert audit(method(1 / finding.unseen / 1.02), args=args, runs=900).refuted
 
 
 @pytest.mark.slow
 def test_a_method_that_spends_all_it_declares_is_refuted_no_oftener_than_the_confidence_says():
     """The noise of a whole tree, which hides a canary of the first round exactly as well as is declared."""
     tries, confidence = 60, 0.8
-    refuted = [
-        audit(method(1.0), runs=1500, confidence=confidence, seed=10 * seed, canaries=0).refuted
-        for seed in range(tries)
-    ]
+    refuted = [audit(method(1.0), runs=1500, confidence=confidence, seed=10 * seed).refuted for seed in range(tries)]
     assert sum(refuted) <= stats.binom.isf(1e-4, tries, 1 - confidence)
-    assert audit(method(0.5), runs=1500, confidence=confidence, canaries=0).refuted
+    assert audit(method(0.5), runs=1500, confidence=confidence).refuted

@@ -103,10 +103,7 @@ PROBLEMS = {
     "clients_file": file_of_clients,
     "tests: tags": plain(tiny_tags.tiny),
     "tests: network": plain(tiny_networks.task, [[0, 1, 2], [3, 4, 5]]),
-    **{
-        f"audit: {name}": plain(family.task, jnp.eye(2, 9), jnp.array([True, False]))
-        for name, family in FAMILIES.items()
-    },
+    **{f"audit: {name}": plain(family.task, jnp.eye(1, 9)[0], jnp.array(True)) for name, family in FAMILIES.items()},
 }
 ALIKE = {  # problems whose Task is made by the same function as that of another
     "emnist_digits": "mnist_by_style",

@@ -131,7 +131,7 @@ def test_what_does_not_go_together_is_refused(said, changes):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["dp_fedavg", "ppsgd"])
 def test_the_audit_does_not_refute_it_and_does_with_half_of_its_noise(name):
-    given = {"args": {"clipping": "adaptive", "sampler": "all", "num_sampled": 4}, "runs": 6000, "canaries": 0}
+    given = {"args": {"clipping": "adaptive", "sampler": "all", "num_sampled": 4}, "runs": 6000}
     found = audit(name, **given)
     assert not found.refuted, text_of(found)
     assert audit(with_less_noise(ALGORITHMS[name]), **given).refuted

@@ -174,7 +174,7 @@ def test_what_is_not_proven_is_refused(said, changes):
 )
 def test_the_audit_refutes_none_of_them_and_each_with_half_of_its_noise(method, noise):
     args = {"sampler": "cyclic", "num_sampled": 2, "noise": noise, "planned_rounds": 6}
-    given = {"args": args, "rounds": 6, "runs": 6000, "canaries": 0}
+    given = {"args": args, "rounds": 6, "runs": 6000}
     found = audit(method, **given)
     assert not found.refuted, text_of(found)
     finding = next(one for one in found.findings if one.reading == "removed")  # on the first of the audit's tasks

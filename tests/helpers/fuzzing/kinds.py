@@ -19,7 +19,7 @@ SMALL = [
     *("--baselines", "none", "--epsilons", "1", "--seeds", "1", "--settings", "2", "--rounds", "5", "--workers", "1")
 ]
 COMPARED = ["--task", "small", *SMALL]
-AUDITED = ["--set", "step_size=0.1", "--runs", "300", "--canaries", "0", "--no-power"]
+AUDITED = ["--set", "step_size=0.1", "--runs", "300"]
 CLIENTS = ["compare", "ppsgd", "--task", "u.npz", *SMALL, "--set", "num_sampled=2", "--set", "batch_size=2"]
 ON_PARTS = [
     *(["run", "tiny"], ["status", "tiny"], ["check", "tiny"]),
