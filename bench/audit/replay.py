@@ -202,7 +202,7 @@ def measured(
     lower = np.linalg.cholesky(correlation + ROUNDING**2 * np.eye(len(correlation)))
     changes = solve_triangular(lower, moved.T, lower=True).T / math.sqrt(too_large)
     direction = np.random.default_rng(0).standard_normal(moved.shape[1])
-    few = np.count_nonzero(np.diff(np.sort(moved @ direction)) > SAME) < FEW * keys
+    few = np.count_nonzero(np.greater(np.diff(np.sort(moved @ direction)), SAME)) < FEW * keys
     if whole and not few:
         return ["in the whole run, the change depends on the noise"]
     tails = np.mean(centred**4, axis=0) / np.maximum(np.mean(centred**2, axis=0), ROUNDING**2) ** 2 - 3
