@@ -2,6 +2,7 @@
 
 A generated part is between a comment that names it and `<!-- end -->`:
 
+    <!-- numbers -->          how many methods, tasks, papers, statements and runs there are, with links
     <!-- papers -->           one line per paper: the link to its page, what became of its statements, and what to know
     <!-- papers in full -->   citation, what is private, against whom, what is implemented, and the same
     <!-- claims NAME -->      what a paper states and the verdict; and below, our further claims
@@ -16,7 +17,7 @@ Verdicts are those that `python -m figures claims` wrote next to the figures.
 
 import json
 import re
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import pandas as pd
@@ -28,13 +29,11 @@ from figures import PAPERS, shares
 from figures.claims import said, tallies
 from figures.claims import written as read_claims
 from figures.shared.paper import Paper
-from figures.shared.runs import AS_CATEGORIES
+from figures.shared.runs import read
 from figures.shared.verdicts import ERROR, NO, OURS
 
-PART = re.compile(
-    r"(<!-- (papers in full|papers|gallery|shares|runs|accelerators|claims|measured)( [\w ]+)? -->\n).*?(<!-- end -->)",
-    re.DOTALL,
-)
+KINDS = "papers in full|papers|numbers|gallery|shares|runs|accelerators|claims|measured"
+PART = re.compile(rf"(<!-- ({KINDS})( [\w ]+)? -->\n).*?(<!-- end -->)", re.DOTALL)
 PERF = "perf.json"  # in the results folder
 PERF_OF_ACCELERATORS = "perf-*.json"
 CLAIMS = "../../results/sweeps/figures"  # as a paper's page links to them
@@ -133,18 +132,36 @@ def shares_part(folder: Path) -> str:
     return "\n".join(markdown(table(folder.parent), words=True) for table in (shares.of_grids, shares.of_tables))
 
 
-def runs_part(folder: Path) -> str:
-    """Return a table of the runs of every paper and the hours of one worker that they took."""
+def numbers_part(folder: Path) -> str:
+    """Return a line with the numbers of methods and tasks on the board, of papers and their statements, and of runs."""
+    board = pd.read_csv(folder.parent.parent / "board" / "board.csv")
+    stated = sum(tallies(verdicts(paper, folder))["statements"] for paper in PAPERS.values())
+    runs = sum(number for _, number, _ in _runs(folder))
+    counts = {
+        "methods": (board["algorithm"].nunique(), "docs/methods/index.md"),
+        "tasks": (board["task"].nunique(), "docs/board.md"),
+        "papers": (len(PAPERS), "docs/papers/index.md"),
+        "statements": (stated, "docs/verdicts.md"),
+        "runs": (runs, "results/README.md"),
+    }
+    return " · ".join(f"[{number:,} {words}]({link})" for words, (number, link) in counts.items()) + "\n"
+
+
+@cache
+def _runs(folder: Path) -> list[tuple[str, int, float]]:
+    """Return each paper that was run, with the number of its runs and the seconds of one worker that they took."""
     rows = []
     for paper in PAPERS.values():
-        number, seconds = 0, 0.0
-        for sweep in paper.sweeps:
-            if part_files.parts_in(folder.parent / sweep):
-                only = ("rounds", "num_rounds", "wall_s")
-                runs = part_files.read(folder.parent / sweep, only=only, categories=AS_CATEGORIES)
-                runs = runs[runs["rounds"] == runs["num_rounds"]]
-                number, seconds = number + len(runs), seconds + float(runs["wall_s"].sum())
-        rows += [(f"`{paper.name}`", f"{number:,}", f"{seconds / 3600:.2g}")] if number else []
+        places = [sweep for sweep in paper.sweeps if part_files.parts_in(folder.parent / sweep)]
+        runs = [read(folder.parent, [sweep], only=("rounds", "num_rounds", "wall_s")) for sweep in places]
+        times = [each.loc[each["rounds"] == each["num_rounds"], "wall_s"] for each in runs]
+        rows += [(paper.name, sum(map(len, times)), float(sum(each.sum() for each in times)))] if times else []
+    return rows
+
+
+def runs_part(folder: Path) -> str:
+    """Return a table of the runs of every paper and the hours of one worker that they took."""
+    rows = [(f"`{name}`", f"{number:,}", f"{seconds / 3600:.2g}") for name, number, seconds in _runs(folder)]
     return markdown(pd.DataFrame(rows, columns=["paper", "runs", "hours of a worker"]))
 
 
@@ -240,6 +257,7 @@ def written_anew(text: str, folder: Path) -> str:
         make = {
             "papers": partial(papers_part, folder),
             "papers in full": partial(papers_in_full, folder),
+            "numbers": partial(numbers_part, folder),
             "gallery": gallery_part,
             "shares": partial(shares_part, folder),
             "runs": partial(runs_part, folder),

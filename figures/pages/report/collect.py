@@ -379,10 +379,10 @@ def one_panel(figure: Figure, shown: Drawn, number: int) -> bytes:
             if other is not axes:
                 other.remove()
         sheet.set_layout_engine("none")
-        sheet.set_size_inches(5, 4)
+        sheet.set_size_inches(4, 3.2)
         axes.set_position((0.1, 0.1, 0.9, 0.9))
         axes.tick_params(labelbottom=True, labelleft=True)
-        axes.legend(handles=entries, loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2, fontsize=8)
+        axes.legend(handles=entries, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, fontsize=8)
     except Exception:  # numbers that another version wrote
         return shown.picture
     out = io.BytesIO()
