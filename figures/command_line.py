@@ -23,7 +23,6 @@ from figures.shared.drawn import JUDGED, RECORD, digest
 from figures.shared.figure import Figure, picture
 from figures.shared.runs import REPOSITORY, UNREAD, command, first_with, folders_of, no_results, nothing_in, runs_of
 
-TUNINGS = ("paper", "validation", "both")
 DRAW = "draw"  # the default command
 WORTH_PROCESSES = 6  # groups of figures for which the start of further processes pays
 FLAGS = ("--help", "--pdf", "--brief")  # options without a value
@@ -43,9 +42,6 @@ Page = Annotated[
         metavar="PATH",
         help="File to write; default index.html in report/ or board/ of the results folder.",
     ),
-]
-Tune = Annotated[
-    str, typer.Option(help="For figures that show both: tuned as in the `paper`, on `validation` data, or `both`.")
 ]
 Width = Annotated[
     float | None,
@@ -115,14 +111,6 @@ def check_width(width: float, names: list[str] | None) -> None:
             raise InputError(f"--width is for figures, {name} is a table: take its .tex")
 
 
-def one_tuning(table: pd.DataFrame, figure: Figure, tune: str) -> pd.DataFrame:
-    """Return the rows of one way of tuning, for figures that show two; otherwise all rows."""
-    if tune == "both" or not figure.tunings:
-        return table
-    label = list(figure.tunings)[TUNINGS.index(tune)]
-    return table[table["tuned_on"] == label].reset_index(drop=True)
-
-
 class Incomplete(InputError):
     """A figure cannot be made from the available runs; other figures are still drawn."""
 
@@ -144,7 +132,6 @@ def write_figure(
     made_of: tuple[pd.DataFrame, Path] | None,
     results: Path,
     scale: str | None,
-    tune: str,
     out: Path | None,
     width: float | None = None,
     *,
@@ -158,7 +145,6 @@ def write_figure(
         made_of: the runs that it shows, and the folder of their scale, as `runs_of` finds them.
         results: the results folder.
         scale: that was asked for.
-        tune: which ways of tuning are drawn.
         out: folder to write to; default figures/ beside the runs.
         width: in inches, for print.
         pdf: whether a PDF is written beside the PNG.
@@ -170,9 +156,9 @@ def write_figure(
     if made_of is None:
         raise Incomplete(no_results(results, scale, figure.sweeps))
     runs, scale_folder = made_of
-    drawn_from = digest(scale_folder, figure, tune)
+    drawn_from = digest(scale_folder, figure)
     try:
-        drawing, table = picture(figure, runs, lambda rows: one_tuning(rows, figure, tune), width=width)
+        drawing, table = picture(figure, runs, width)
     except InputError as error:
         raise Incomplete(f"{error} (`{command(results, scale_folder.name, figure.sweeps)}`)") from None
     folder = out or scale_folder / "figures"
@@ -223,7 +209,6 @@ def draw(
     results: Results = Path("results"),
     out: Folder = None,
     scale: Scale = None,
-    tune: Tune = "both",
     runs: Annotated[
         list[Path] | None,
         typer.Option(
@@ -243,8 +228,6 @@ def draw(
     from figures import FIGURES
 
     check_scale(scale)
-    if tune not in TUNINGS:
-        raise unknown_name("way of tuning", tune, TUNINGS)
     for name in names or []:
         if name not in FIGURES:
             raise unknown_name("figure", name, FIGURES)
@@ -263,7 +246,7 @@ def draw(
         return
     drawn = 0
     given = [(*group, results, scale) for group in by_sweeps(names or list(FIGURES)).items()]
-    write = partial(write_together, every=bool(names), tune=tune, out=out, width=width, pdf=pdf)
+    write = partial(write_together, every=bool(names), out=out, width=width, pdf=pdf)
     for found in side_by_side(write, given, None if len(given) >= WORTH_PROCESSES else 1):
         for name, made in found:
             if isinstance(made, Incomplete):

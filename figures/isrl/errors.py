@@ -54,10 +54,7 @@ def draw(table: pd.DataFrame, title: str):
 
 def _dashed(table: pd.DataFrame) -> str:
     """Return the number of settings that each dashed curve was chosen among, and what is special about it."""
-    notes = {
-        WIDE: "in the wide search",
-        FIXED_ROUNDS: "with 35 rounds",
-    }
+    notes = {WIDE: "in the wide search", FIXED_ROUNDS: "with 35 rounds"}
     parts = [f"{common.tried(table, [name])} {notes[name]}" for name in style.present(table, "series", notes)]
     return f"Dashed: {' and '.join(parts)}." if parts else ""
 

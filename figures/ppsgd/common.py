@@ -66,7 +66,6 @@ def figure_of(
     sweep: str,
     table: Callable[..., pd.DataFrame],
     draw: Callable[..., Any],
-    tunings: dict[str, str],
 ) -> Figure:
     """Return a figure with a panel for each noise level and a curve for each personalisation.
 
@@ -75,7 +74,6 @@ def figure_of(
         sweep: whose runs it reads.
         table: its numbers, from runs and, for a user's own values, panels, curves and the clipping norm.
         draw: draws those numbers; for a user's own values also takes panels and curves.
-        tunings: the ways in which step sizes are tuned, and the column that each looks at.
     """
 
     def own(runs: pd.DataFrame) -> Figure:
@@ -85,9 +83,7 @@ def figure_of(
             draw=lambda numbers: draw(numbers, panels, curves),
         )
 
-    published = Figure(
-        about=about, sweeps=(sweep,), table=table, draw=draw, tunings=tunings, apart=APART, tuned=TUNED, own=own
-    )
+    published = Figure(about=about, sweeps=(sweep,), table=table, draw=draw, apart=APART, tuned=TUNED, own=own)
     return published
 
 

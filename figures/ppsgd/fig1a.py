@@ -78,4 +78,4 @@ def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
     return figure
 
 
-FIGURE = common.figure_of(__doc__, sweep="ppsgd_synthetic", table=table, draw=draw, tunings=TUNINGS)
+FIGURE = common.figure_of(__doc__, sweep="ppsgd_synthetic", table=table, draw=draw)

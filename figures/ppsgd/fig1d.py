@@ -10,7 +10,7 @@ representation stays random, far below all; large alpha best where privacy is we
 import pandas as pd
 from matplotlib.lines import Line2D
 
-from figures.ppsgd import common, digits, drawing, rounds
+from figures.ppsgd import common, drawing, rounds
 
 PANELS = (0.0, 1.0, 3.0)
 CURVES = (0.0, 0.1, 1.0, 10.0, float("inf"))
@@ -56,4 +56,4 @@ def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
     )
 
 
-FIGURE = common.figure_of(__doc__, sweep="ppsgd_cnn", table=table, draw=draw, tunings=digits.TUNINGS)
+FIGURE = common.figure_of(__doc__, sweep="ppsgd_cnn", table=table, draw=draw)

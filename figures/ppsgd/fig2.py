@@ -82,4 +82,4 @@ def _height(ax, rows: pd.DataFrame) -> None:
     style.percent(ax.yaxis)
 
 
-FIGURE = Figure(about=__doc__, sweeps=SWEEPS, table=table, draw=draw, tunings=digits.TUNINGS)
+FIGURE = Figure(about=__doc__, sweeps=SWEEPS, table=table, draw=draw)

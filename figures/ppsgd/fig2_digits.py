@@ -167,7 +167,6 @@ FIGURE = Figure(
     sweeps=("ppsgd_digits",),
     table=table,
     draw=draw,
-    tunings=digits.TUNINGS,
     apart=common.APART,
     tuned=common.TUNED,
     own=own,

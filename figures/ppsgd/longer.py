@@ -55,4 +55,4 @@ def draw(table: pd.DataFrame, panels=(0.0,), curves=fig1a.CURVES):
     return figure
 
 
-FIGURE = common.figure_of(__doc__, sweep="ppsgd_longer", table=table, draw=draw, tunings=fig1a.TUNINGS)
+FIGURE = common.figure_of(__doc__, sweep="ppsgd_longer", table=table, draw=draw)

@@ -149,7 +149,6 @@ def figure_of(
             runs, panels, curves, clip_norm, one_step=one_step
         ),
         draw=lambda numbers, panels=panels, curves=curves: draw(numbers, panels, curves, title=title, ylabel=ylabel),
-        tunings=digits.TUNINGS,
     )
 
 

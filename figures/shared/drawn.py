@@ -14,15 +14,14 @@ RECORD = "drawn.json"  # of figures
 JUDGED = "judged.json"  # of the claims of papers
 
 
-def digest(folder: Path, figure: Figure, tune: str = "both") -> str:
+def digest(folder: Path, figure: Figure) -> str:
     """Return the digest of the names and contents of a figure's result files, the same in every copy of them.
 
     Args:
         folder: folder of the scale.
         figure: the figure.
-        tune: which ways of tuning are drawn, for figures that show several.
     """
-    return digest_of([folder / sweep for sweep in figure.sweeps], tune if figure.tunings else "")
+    return digest_of(folder / sweep for sweep in figure.sweeps)
 
 
 def digest_of(folders: Iterable[Path], said: str = "") -> str:

@@ -21,7 +21,6 @@ class Figure(NamedTuple):
         not suffice.
     draw: the numbers -> the figure; call it through `picture`, which sets the suite's style.
     printed: the numbers -> the cells of a printed table; None for a figure.
-    tunings: the two ways of tuning that it shows -> the metric of each, the paper's way first; None where there is one.
     apart: columns of the runs that it distinguishes -> the column of the numbers with that value, "" where no column
         has it.
     tuned: columns of the runs for which it only shows the best value.
@@ -34,7 +33,6 @@ class Figure(NamedTuple):
     table: Callable[[pd.DataFrame], pd.DataFrame]
     draw: Callable[[pd.DataFrame], style.Sheet]
     printed: Callable[[pd.DataFrame], pd.DataFrame] | None = None
-    tunings: Mapping[str, str] | None = None
     apart: Mapping[str, str] = MappingProxyType({})
     tuned: tuple[str, ...] = ()
     own: "Callable[[pd.DataFrame], Figure] | None" = None
@@ -75,15 +73,12 @@ class Figure(NamedTuple):
             return self.draw(table)
 
 
-def picture(
-    figure: Figure, runs: pd.DataFrame, chosen: Callable[[pd.DataFrame], pd.DataFrame] | None = None, *, width=None
-) -> tuple[style.Sheet, pd.DataFrame]:
+def picture(figure: Figure, runs: pd.DataFrame, width: float | None = None) -> tuple[style.Sheet, pd.DataFrame]:
     """Return a figure, for print where it has a width, and the numbers that it shows.
 
     Args:
         figure: the figure to draw.
         runs: the runs of its sweeps.
-        chosen: selects the rows of its table that are shown; None shows all.
         width: in inches.
 
     Raises:
@@ -91,7 +86,6 @@ def picture(
     """
     try:
         table = figure.table(runs)
-        table = chosen(table) if chosen else table
         return figure.picture(table, width), table
     except InputError:
         raise

@@ -90,16 +90,6 @@ def test_only_the_figures_named_are_drawn(figures, drawn):
     assert list(drawn) == ["ppsgd_fig1c"]
 
 
-@pytest.mark.parametrize(
-    ("tune", "shown"), [("paper", ["test"]), ("validation", ["validation"]), ("both", ["test", "validation"])]
-)
-def test_tune_chooses_the_curves(figures, drawn, tune, shown):
-    assert figures(*DIGIT_FIGURES, "--tune", tune)[0] == 0
-    assert list(drawn) == DIGIT_FIGURES
-    for _, table in drawn.values():
-        assert list(table["tuned_on"].unique()) == shown
-
-
 def test_what_is_no_smoke_run_is_the_default(figures, drawn, results, made_up):
     write(made_up[1], results, "laptop")
     (results / "sweeps" / "ppsgd_synthetic").mkdir(parents=True)  # begun, nothing in it yet
@@ -174,7 +164,6 @@ def one_line(result, *said):
         (["claims", "ppsgd", "pppsgd"], "did you mean ppsgd?"),
         (["--scale", "laptp"], "no scale is called 'laptp': did you mean laptop?"),
         (["claims", "--scale", "x"], "no scale is called 'x'"),
-        (["--tune", "validaton"], "no way of tuning is called 'validaton': did you mean validation?"),
         (["ppsgd_fig1a", "--scale", "laptop"], "first run `python -m bench run ppsgd_synthetic --scale laptop --out "),
         (["claims", "--scale", "paper"], "first run `python -m bench run ppsgd_synthetic --scale paper --out "),
         (["ppsgd_fig1a", "--scale", "laptop"], "are in the project's repository, folder results"),
@@ -223,7 +212,7 @@ def test_the_command_as_a_person_runs_it(results, tmp_path):
         ["draw", "ppsgd_fig1c"],
         ["--scale", "smoke", "ppsgd_fig1c"],
         ["--scale=smoke", "draw", "ppsgd_fig1c"],
-        ["draw", "--scale", "smoke", "ppsgd_fig1c", "--tune", "both"],
+        ["draw", "--scale", "smoke", "ppsgd_fig1c"],
     ],
 )
 def test_draw_need_not_be_named_and_options_stand_anywhere(figures, drawn, words):

@@ -135,11 +135,8 @@ class Section:
     @property
     def card(self) -> bytes | None:
         """The panel of the leading figure that a card has room for, drawn from its numbers; None without them."""
-        for exhibit in self.exhibits:
-            shown = exhibit.main or exhibit.here
-            if exhibit.name == self.paper.leading and shown:
-                return one_panel(exhibit.figure, shown, self.paper.panel)
-        return None
+        shown = {exhibit.name: exhibit.main or exhibit.here for exhibit in self.exhibits}.get(self.paper.leading)
+        return one_panel(self.paper.figures[self.paper.leading], shown, self.paper.panel) if shown else None
 
     @property
     def agreement(self) -> str:

@@ -8,7 +8,7 @@ from bench.analysis.select import REPETITION, repetitions, span
 
 RUN = ["sweep", "point", *REPETITION]  # identifies one run
 COLUMNS = (  # that the facts follow from, besides those that all runs have
-    *("source", "scale", "commit", "jax_version", "device", "date", "wall_s", "compile_s"),
+    *("source", "scale", "commit", "jax_version", "device", "date", "wall_s"),
 )
 
 
@@ -18,7 +18,6 @@ class Facts:
 
     repetitions: of the points, the fewest and the most.
     wall_s: seconds of all runs together, without compilation.
-    compile_s: of compiling their programs.
     newest: the date of the newest run, "2026-11-20".
     """
 
@@ -31,11 +30,6 @@ class Facts:
     devices: tuple[str, ...]
     newest: str
     wall_s: float
-    compile_s: float
-
-    @property
-    def seconds(self) -> float:
-        return self.wall_s + self.compile_s
 
     @property
     def words(self) -> dict[str, str]:
@@ -44,7 +38,7 @@ class Facts:
             "Data": ", ".join(self.sources),
             "Scale": ", ".join(self.scales),
             "Repetitions of a point": span(self.repetitions),
-            "Runs": f"{self.num_runs:,} in {duration(self.wall_s)}, and {duration(self.compile_s)} of compilation",
+            "Runs": f"{self.num_runs:,} in {duration(self.wall_s)}, without compilation",
             "Code": f"{_listed(self.commits, 'commit')}; jax {', '.join(self.jax_versions)}",
             "Device": ", ".join(self.devices),
             "Newest run": self.newest,
@@ -55,8 +49,6 @@ def facts_of(runs: pd.DataFrame) -> Facts:
     """Return the facts of a table of runs; facts whose column is missing are empty."""
     single = runs.drop_duplicates(RUN)
     made = single.drop_duplicates([name for name in RUN if name != "sweep"])  # two sweeps can share runs by a copy
-    # A program is compiled once for many runs, and each of them records the time.
-    compiled = _column(made, "compile_s").groupby([made["sweep"], made["algorithm"]]).unique()
     return Facts(
         sources=_values(runs, "source"),
         scales=_values(runs, "scale"),
@@ -66,13 +58,8 @@ def facts_of(runs: pd.DataFrame) -> Facts:
         jax_versions=_values(runs, "jax_version"),
         devices=_values(runs, "device"),
         newest=max(_values(runs, "date"), default=""),
-        wall_s=float(_column(made, "wall_s").sum()),
-        compile_s=float(sum(values.sum() for values in compiled)),
+        wall_s=float(made["wall_s"].sum()) if "wall_s" in made else 0.0,
     )
-
-
-def _column(runs: pd.DataFrame, name: str) -> pd.Series:
-    return runs[name].fillna(0.0) if name in runs else pd.Series(0.0, index=runs.index)
 
 
 def _values(runs: pd.DataFrame, name: str) -> tuple[str, ...]:

@@ -80,7 +80,7 @@ def test_what_stands_beside_a_result(text):
     for words in ("2026-01-02", "commit 0123456789ab; jax 0.0.1", "1 x cpu", "laptop", "<dd>3</dd>", "Expected"):
         assert words in article
     single = 2 * 3 * (1 + 5 * 4)  # steps x repetitions x (local + curves x noises)
-    assert f"{single} in {duration(single * 0.5)}, and 2.0 s of compilation" in article
+    assert f"{single} in {duration(single * 0.5)}, without compilation" in article
 
 
 def test_numbers_can_be_saved(page, path):

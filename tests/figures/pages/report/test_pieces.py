@@ -28,7 +28,7 @@ def test_cells_sort_by_their_numbers_and_escape():
     assert re.findall(r">([^<>]+)</td>", numbers) == ["0.1235", "12,346", "7", "-1e-07"]
 
 
-def test_facts_count_runs_once_and_compilations_once():
+def test_facts_count_runs_once():
     runs = pd.DataFrame(
         {
             "sweep": "s",
@@ -40,14 +40,13 @@ def test_facts_count_runs_once_and_compilations_once():
             "source": "generated",
             "scale": "laptop",
             "wall_s": [1.0, 1.0, 2.0, 4.0],
-            "compile_s": [3.0, 3.0, 3.0, 5.0],
             "date": ["2026-01-01", "2026-01-01", "2026-02-01", "2025-12-01"],
         }
     )
     facts = facts_of(runs)
-    assert (facts.num_runs, facts.wall_s, facts.compile_s) == (3, 7.0, 8.0)
+    assert (facts.num_runs, facts.wall_s) == (3, 7.0)
     copied = facts_of(pd.concat([runs, runs[runs["point"] == "a"].assign(sweep="another")]))
-    assert (copied.num_runs, copied.wall_s, copied.compile_s) == (5, 7.0, 8.0)
+    assert (copied.num_runs, copied.wall_s) == (5, 7.0)
     assert (facts.repetitions, facts.newest) == ((1, 2), "2026-02-01")
     assert (facts.commits, facts.devices) == ((), ())
     assert [duration(seconds) for seconds in (2, 90, 7200)] == ["2.0 s", "1.5 min", "2.0 h"]
