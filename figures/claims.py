@@ -24,7 +24,7 @@ from figures.shared.drawn import JUDGED, digest_of
 from figures.shared.margins import MOST_REPETITIONS, Margin
 from figures.shared.runs import UNREAD, read, together
 from figures.shared.verdicts import ERROR, GUESS, NO, OPEN, OTHER_DATA, OURS, YES, Claim, NotTestable, Verdict, verdict
-from figures.shared.verdicts import PAPERS as THEIRS
+from figures.shared.verdicts import PAPERS as SAME
 
 NUMBERS = ["estimate", "half_width", "threshold", "unit", "repetitions", "needed", "comparison", "basis"]
 COLUMNS = [
@@ -40,7 +40,7 @@ STATEMENTS = {  # what became of a statement, the weakest of its claims first ->
     OPEN: "open",
     GUESS: "seen under our guess",
     OTHER_DATA: "seen on other data",
-    THEIRS: "seen in the paper's setting",
+    SAME: "seen in the paper's setting",
 }
 WIDTH, MOST_NAMED = 100, 4  # of the text; comparisons that are named
 repetitions, where_from = derived(select.repetitions), derived(select.where_from)  # many claims are about the same runs
@@ -76,7 +76,7 @@ _wrapped = partial(textwrap.wrap, width=WIDTH, break_on_hyphens=False)
 
 def said(row: Any) -> str:
     """Return the verdict of a row of `judged` in words: "yes, on other data: ..."."""
-    setting = {THEIRS: "in the paper's setting", OTHER_DATA: "on other data", GUESS: "under our guess"}.get(row.setting)
+    setting = {SAME: "in the paper's setting", OTHER_DATA: "on other data", GUESS: "under our guess"}.get(row.setting)
     return row.seen + f", {setting}" * bool(setting) + f": {row.differs}" * bool(row.differs)
 
 
@@ -191,12 +191,12 @@ def judged(paper: str, runs: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, 
     rows, parts = [], []
     for claim in PAPERS[paper].claims:
         of_sweep = runs_for(claim, runs)
-        found, theirs = judge(claim, of_sweep), claim.in_print()
+        found, printed = judge(claim, of_sweep), claim.in_print()
         about = None if of_sweep is None else claim.about(of_sweep)
         said_in_print = ("", "", "")
-        if theirs:
-            met = sum(part.value > 0 for part in theirs[1:])
-            said_in_print = YES if theirs[0].value > 0 else NO, met, len(theirs) - 1
+        if printed:
+            met = sum(part.value > 0 for part in printed[1:])
+            said_in_print = YES if printed[0].value > 0 else NO, met, len(printed) - 1
         rows.append(
             {
                 **{"paper": paper, "whose": claim.whose, "statement": claim.statement, "where": claim.where},
@@ -314,16 +314,16 @@ def check(paper: str, found: Findings, folder: Path, *, brief: bool = False) -> 
 def statements(table: pd.DataFrame) -> pd.Series:
     """Return what became of each statement of a paper in a table of `judged`, a key of STATEMENTS: that of the weakest
     of its claims."""
-    theirs, order = table[table["whose"] != OURS], list(STATEMENTS)
-    became = theirs["setting"].where(theirs["seen"] == YES, theirs["seen"])
-    became = became.mask((became == NO) & (theirs["setting"] != THEIRS), ELSEWHERE)
-    return became.map(order.index).groupby(theirs["statement"], sort=False).min().map(order.__getitem__)
+    stated, order = table[table["whose"] != OURS], list(STATEMENTS)
+    became = stated["setting"].where(stated["seen"] == YES, stated["seen"])
+    became = became.mask((became == NO) & (stated["setting"] != SAME), ELSEWHERE)
+    return became.map(order.index).groupby(stated["statement"], sort=False).min().map(order.__getitem__)
 
 
 def tallies(table: pd.DataFrame) -> dict[str, int]:
     """Return the number of statements of papers in a table of `judged`, and of those that were seen and were not."""
     became = pd.concat([statements(rows) for _, rows in table.groupby("paper", sort=False)])
-    names = [THEIRS, OTHER_DATA, GUESS, NO, ELSEWHERE, OPEN, *([ERROR] if (became == ERROR).any() else [])]
+    names = [SAME, OTHER_DATA, GUESS, NO, ELSEWHERE, OPEN, *([ERROR] if (became == ERROR).any() else [])]
     return {"statements": len(became), **{STATEMENTS[name]: int((became == name).sum()) for name in names}}
 
 

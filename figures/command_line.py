@@ -350,8 +350,8 @@ def report(
 
     check_scale(scale)
     path, beside, shown = write(results, scale, out, REPOSITORY)
-    whole = sum(file.stat().st_size for file in beside.rglob("*") if file.is_file())
-    print(f"{path} ({path.stat().st_size / 1e6:.1f} MB, and {whole / 1e6:.1f} MB of files in {beside.name})")
+    size = sum(file.stat().st_size for file in beside.rglob("*") if file.is_file())
+    print(f"{path} ({path.stat().st_size / 1e6:.1f} MB, and {size / 1e6:.1f} MB of files in {beside.name})")
     fail_for_stopped(shown.claims, shown.failures)
 
 

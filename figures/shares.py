@@ -38,14 +38,14 @@ def of_grids(folder: Path) -> pd.DataFrame:
         norm = CLIP_NORMS.get(sweep, CLIP_NORM)
         asked = grid[grid["clip_norm"] == norm]
         runs = _finished(folder, sweep)
-        there = runs[(runs["algorithm"] == PUBLISHED) & (runs["clip_norm"] == norm)]
+        found = runs[(runs["algorithm"] == PUBLISHED) & (runs["clip_norm"] == norm)]
         columns = [*names.values(), *(name for name in ("delta_std",) if name in asked)]
-        whole = _combinations(asked, columns)
-        cells = {word: f"{len(_run(there, asked, name))} of {asked[name].nunique()}" for word, name in names.items()}
-        done = len(whole & _combinations(there, columns))
+        published = _combinations(asked, columns)
+        cells = {word: f"{len(_run(found, asked, name))} of {asked[name].nunique()}" for word, name in names.items()}
+        done = len(published & _combinations(found, columns))
         norms = f"{len(_run(runs, grid, 'clip_norm'))} of {grid['clip_norm'].nunique()}"
-        seeds = f"{there.groupby('point', observed=True)[['trial', 'seed']].nunique().max(axis=1).max()}"
-        rows.append({"figure": figure} | cells | {"clipping norms": norms, "share": _percent(done, len(whole))})
+        seeds = f"{found.groupby('point', observed=True)[['trial', 'seed']].nunique().max(axis=1).max()}"
+        rows.append({"figure": figure} | cells | {"clipping norms": norms, "share": _percent(done, len(published))})
         rows[-1]["repetitions"] = seeds
     return pd.DataFrame(rows)
 
@@ -100,5 +100,5 @@ def _combinations(table: pd.DataFrame, columns: list[str]) -> set[tuple[float, .
     return {tuple(float(f"{value:.9g}") for value in row) for row in unique.itertuples(index=False)}
 
 
-def _percent(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.0f} %"
+def _percent(run: int, published: int) -> str:
+    return f"{100 * run / published:.0f} %"

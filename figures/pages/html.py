@@ -46,8 +46,8 @@ def cell(value: Any, look: str = "") -> Markup:
     """Return a cell of a table, sorted by its number or by that which its text begins with. `look`: its class."""
     if isinstance(value, (int, float, np.number)):
         value = float(value)
-        whole = abs(value) >= 1000 or value.is_integer()
-        text = "" if np.isnan(value) else format(value, ",.0f" if whole else ".4g")
+        integral = abs(value) >= 1000 or value.is_integer()
+        text = "" if np.isnan(value) else format(value, ",.0f" if integral else ".4g")
         look, number = "number", None if np.isnan(value) else sorting(value)
     else:
         text = str(value)

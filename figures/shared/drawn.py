@@ -24,11 +24,11 @@ def digest(folder: Path, figure: Figure) -> str:
     return digest_of(folder / sweep for sweep in figure.sweeps)
 
 
-def digest_of(folders: Iterable[Path], said: str = "") -> str:
+def digest_of(folders: Iterable[Path], words: str = "") -> str:
     """Return the digest of a text, and of the names and contents of the result files in the folders of sweeps."""
-    whole = hashlib.blake2b(said.encode(), digest_size=16)
+    digested = hashlib.blake2b(words.encode(), digest_size=16)
     for folder in folders:
         for path in part_files.parts_in(folder):
             content = hashlib.blake2b(path.read_bytes()).hexdigest()
-            whole.update(f"{folder.name}/{path.name} {content}\n".encode())
-    return whole.hexdigest()
+            digested.update(f"{folder.name}/{path.name} {content}\n".encode())
+    return digested.hexdigest()

@@ -57,12 +57,12 @@ def together(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
         str(name) for table in tables for name, kind in table.dtypes.items() if isinstance(kind, pd.CategoricalDtype)
     )
     known = {name: [table[name] for table in tables if name in table] for name in text}
-    whole = {
+    categories = {
         name: sorted({value for column in columns for value in column.cat.categories})
         for name, columns in known.items()
     }
     tables = [
-        table.assign(**{name: table[name].cat.set_categories(whole[name]) for name in text if name in table})
+        table.assign(**{name: table[name].cat.set_categories(categories[name]) for name in text if name in table})
         for table in tables
     ]
     return pd.concat(tables, ignore_index=True)

@@ -174,8 +174,8 @@ def all_rows(board: Board) -> pd.DataFrame:
         "protocol_rounds": [protocol.rounds for protocol in protocols],
         "chosen": [chosen_words(tasks[row["name"]], row) for row in rows.to_dict("records")],
     }
-    whole = rows.drop(columns="task", errors="ignore").rename(columns={"name": "task"}).assign(**facts)
-    return whole[["task", *whole.columns.drop("task")]]
+    table = rows.drop(columns="task", errors="ignore").rename(columns={"name": "task"}).assign(**facts)
+    return table[["task", *table.columns.drop("task")]]
 
 
 def chosen_at(task: BoardTask, row: dict) -> pd.DataFrame:

@@ -52,10 +52,10 @@ def write(results: Path, scale: str | None, out: Path | None, repository: Path |
 
 def digest(files: Mapping[str, bytes]) -> str:
     """Return the digest of files by their path and content."""
-    whole = hashlib.blake2b(digest_size=8)
+    digested = hashlib.blake2b(digest_size=8)
     for path in sorted(files):
-        whole.update(f"{path} {hashlib.blake2b(files[path]).hexdigest()}\n".encode())
-    return whole.hexdigest()
+        digested.update(f"{path} {hashlib.blake2b(files[path]).hexdigest()}\n".encode())
+    return digested.hexdigest()
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
