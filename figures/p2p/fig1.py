@@ -115,6 +115,8 @@ def draw(table: pd.DataFrame):
     where there are runs from it."""
     start = style.present(table, "variant", STARTS.values())[-1]
     figure, axes = style.subplots(2, 2, figsize=(11.5, 7.2), sharex="col", sharey="row")
+    shown = common.here(table, variant=start).dropna(subset="penalty").groupby("series")["penalty"].first()
+    penalties = [f"{series}: {penalty:g}" for series, penalty in shown.items()]
     look = drawing.looks([*SERIES, *style.present(table, "series", [AT_BEST])])
     for row, y in zip(axes, METRICS, strict=True):
         for ax, x in zip(row, AXES, strict=True):
@@ -136,21 +138,12 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        f"Penalty of ADMM: {_penalties(table, 'ADMM')}, the closest to the published curves"
-        + (f"; the best here: {_penalties(table, AT_BEST)}." if AT_BEST in look else "."),
+        f"Penalty of {', of '.join(penalties)}.",
         "An iteration of ADMM has 10 gradient steps of two agents and 8 vectors; an update of CD sends one to each "
         "neighbour. No privacy.",
         differs=f"The penalty of ADMM and the start, {start}, are ours. {common.published_note(table)}",
     )
     return figure
-
-
-def _penalties(table: pd.DataFrame, series: str) -> str:
-    """Return the penalties of a series, in words."""
-    rows = common.here(table, series=series).drop_duplicates("variant")
-    if rows["penalty"].nunique() == 1:
-        return f"{rows['penalty'].iloc[0]:g}"
-    return ", ".join(f"{row.penalty:g} from {row.variant}" for row in rows.itertuples())
 
 
 FIGURE = Figure(about=__doc__, sweeps=("p2p_convergence",), table=table, draw=draw, tuned=("penalty",))
