@@ -6,7 +6,7 @@ them; docs/api.md describes each.
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Role
-from bench.algorithms.parts.averaging import AveragingArguments, Message, Own, Server, averaging
+from bench.algorithms.parts.averaging import AveragingArguments, averaging, descent
 from bench.algorithms.parts.noise import noise_of
 from bench.algorithms.parts.participation import (
     check_participation,
@@ -17,14 +17,14 @@ from bench.algorithms.parts.participation import (
 )
 from bench.algorithms.parts.shared_arguments import sharing
 from bench.algorithms.parts.then_alone import cost_then_alone, then_alone
-from bench.algorithms.parts.user_gradients import user_gradients
+from bench.algorithms.parts.user_changes import clipped_sum, user_changes, user_gradients
 from bench.algorithms.ranges import ClipNorm, Count, NonNegative, Positive, Range
 from bench.algorithms.search_space import Interval
 from bench.comparison.problems import own_clients
 from bench.data.task import Head, Linear, Network, Peers, Task
 from bench.errors import InputError
 from bench.execution.run import run_sweep
-from bench.kernels.gradient import clip, clipped_sum, gaussian_like
+from bench.kernels.gradient import clip, gaussian_like
 from bench.kernels.per_example import Affine
 from bench.models.additive import Additive, scores, squared_loss
 from bench.privacy.accounting import epsilon, epsilons, noise_multiplier, rdp_curves
@@ -59,16 +59,13 @@ __all__ = [
     "InputError",
     "Interval",
     "Linear",
-    "Message",
     "Network",
     "NonNegative",
-    "Own",
     "Peers",
     "Positive",
     "Range",
     "Release",
     "Role",
-    "Server",
     "Sweep",
     "Task",
     "at_once",
@@ -81,6 +78,7 @@ __all__ = [
     "cost_of_sums",
     "cost_then_alone",
     "cyclic_readings",
+    "descent",
     "epsilon",
     "epsilon_of_best",
     "epsilons",
@@ -107,5 +105,6 @@ __all__ = [
     "squared_loss",
     "sums_in_one_round",
     "then_alone",
+    "user_changes",
     "user_gradients",
 ]

@@ -27,8 +27,9 @@ def normalised_gradients(
         w, (drawn, schedule) = state.variables, who.draw(key_draw, state.schedule)
         gradients = user_gradients(task, w, drawn.batch)
         total = gradients.weighted_sum(clip_norm / jnp.maximum(gradients.norms, 1e-12))  # an absent user's is 0
-        noise = noise_multiplier * clip_norm * gaussian_like(key_noise, w)
-        return State(schedule, w - step_size * (total + noise) / drawn.divisor), {}
+        std, noise = noise_multiplier * clip_norm, gaussian_like(key_noise, w)
+        w = jax.tree.map(lambda z, g, n: z - step_size * (g + std * n) / drawn.divisor, w, total, noise)
+        return State(schedule, w), {}
 
     return Algorithm(lambda key: State(who.init(key), task.init_params), one_round, lambda state: state.variables)
 

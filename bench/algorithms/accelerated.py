@@ -16,7 +16,8 @@ import jax.numpy as jnp
 
 from bench.algorithms.base import Algorithm, Method, Scalar
 from bench.algorithms.parts import silos
-from bench.algorithms.parts.silo_arguments import ONE_PHASE, SiloArguments, silo_method
+from bench.algorithms.parts.shared_arguments import sharing
+from bench.algorithms.parts.silo_arguments import ONE_PHASE, SiloArguments
 from bench.algorithms.parts.solver import Solver, run_phases, same_subproblem
 from bench.algorithms.ranges import Count, NonNegative, Positive, Radius
 from bench.data.task import Task
@@ -76,7 +77,7 @@ def ac_sa(step_size: Scalar, num_stages: int | None = 1, variance: Scalar = 0.0,
     )
 
 
-@silo_method(fixed=ONE_PHASE)
+@sharing(SiloArguments, fixed=ONE_PHASE)
 def accelerated(
     task: Task,
     shared: SiloArguments,

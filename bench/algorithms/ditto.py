@@ -19,10 +19,10 @@ import optax
 from jax import Array
 
 from bench.algorithms.base import Algorithm, Cost, Method, Role, Scalar
-from bench.algorithms.parts.averaging import ONE_STEP, AveragingArguments, Own, averaging, plain_step
-from bench.algorithms.parts.clipping import clipped_sum_of
+from bench.algorithms.parts.averaging import ONE_STEP, AveragingArguments, averaging, descent
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
+from bench.algorithms.parts.user_changes import user_gradients
 from bench.algorithms.ranges import NonNegative
 from bench.algorithms.search_space import Interval
 from bench.data.task import Task
@@ -33,7 +33,7 @@ from bench.kernels.platforms import over_clients
 from bench.models.additive import Additive
 
 
-@sharing(AveragingArguments, fixed=ONE_STEP, last=("clip_norm", "noise_multiplier"))
+@sharing(AveragingArguments, fixed=ONE_STEP)
 def ditto(task: Task, shared: AveragingArguments, *, local_step_size: Scalar, regularization: NonNegative) -> Algorithm:
     """Private Ditto on a task with an additive model, from w and theta_i = 0.
 
@@ -44,21 +44,18 @@ def ditto(task: Task, shared: AveragingArguments, *, local_step_size: Scalar, re
         local_step_size: eta_local > 0, of theta_i; at most about 1 / (curvature of the loss + lambda).
         regularization: lambda >= 0; 0 does not hold the models near w.
     """
-    if task.gram is None:
-        form = _dense(task, clipped_sum_of(shared.clipping))
-    else:
-        form = _dual(task, task.gram, shared.batch_size)
+    form = _dense(task) if task.gram is None else _dual(task, task.gram, shared.batch_size)
 
-    def steps(w, models, batch, clip_norm, common):
-        del common
-        sent, models = form.both(w, models, batch, clip_norm, local_step_size, regularization)
-        return models, sent
+    def send(w, models, batch):
+        moved = form.moved(w, models, batch, local_step_size, regularization)
+        return moved, user_gradients(task, w, batch)
 
     def params(w, models):
         return Additive(w, **{form.name: models})
 
-    own = Own(task.init_params, form.nothing, steps, params, form.size)
-    return averaging(task, shared, plain_step(shared.step_size), own=own)
+    return averaging(
+        task, shared, send, descent(shared.step_size), kept=form.nothing, params=params, numbers=form.numbers
+    )
 
 
 class _Form(NamedTuple):
@@ -66,15 +63,14 @@ class _Form(NamedTuple):
 
     name: of these models in `Additive`.
     nothing: () -> all theta_i = 0.
-    both: (w, own, batch, clip_norm, step_size, regularization) -> ((clipped sum at w, norms), own), the gradients of a
-        round's users at w, and their own models after their steps.
-    size: numbers that a user holds beside its examples.
+    moved: (w, own, batch, step_size, regularization) -> own, after a step of the round's users.
+    numbers: that a user holds beside its examples.
     """
 
     name: str
     nothing: Callable
-    both: Callable
-    size: int
+    moved: Callable
+    numbers: int
 
 
 def _there(batch: personal.Batch) -> Array:
@@ -82,35 +78,30 @@ def _there(batch: personal.Batch) -> Array:
     return jnp.sum(batch.weight, axis=1) > 0
 
 
-def _dense(task: Task, summed: kernel.ClippedSum) -> _Form:
+def _dense(task: Task) -> _Form:
     """Return the form that keeps the models themselves, for any loss."""
-    example_loss = task.loss
-    assert example_loss is not None
+    assert task.loss is not None
+    gradient = kernel.of_batch(task.loss)
 
     def nothing():
         return jax.tree.map(lambda leaf: jnp.zeros((task.num_held, *leaf.shape)), task.init_params)
 
-    gradient = kernel.of_batch(example_loss)
-
-    def of_user(w, examples, weight):
-        return gradient(w, jax.tree.map(jnp.zeros_like, w), examples, weight)
-
     def own_gradient(w, own, examples, weight):
-        return of_user(jax.tree.map(jnp.add, w, own), examples, weight)
+        model = jax.tree.map(jnp.add, w, own)
+        return gradient(model, jax.tree.map(jnp.zeros_like, model), examples, weight)
 
-    def both(w, theta, batch, clip_norm, step_size, regularization):
+    def moved(w, theta, batch, step_size, regularization):
         clients = jnp.arange(task.num_held) if batch.clients is None else batch.clients
         mine = jax.tree.map(lambda leaf: leaf[clients], theta)
-        sent = summed(over_clients(of_user, w, batch.examples, batch.weight), clip_norm)
-        own_gradients, there = over_clients(own_gradient, w, mine, batch.examples, batch.weight), _there(batch)
+        gradients, there = over_clients(own_gradient, w, mine, batch.examples, batch.weight), _there(batch)
 
-        def moved(leaf, own, g):
+        def stepped(leaf, own, g):
             step = -step_size * (g + regularization * own)
             return leaf.at[clients].add(jnp.where(there.reshape(-1, *[1] * (own.ndim - 1)), step, 0.0))
 
-        return sent, jax.tree.map(moved, theta, mine, own_gradients)
+        return jax.tree.map(stepped, theta, mine, gradients)
 
-    return _Form("theta", nothing, both, 4 * optax.tree.size(task.init_params))
+    return _Form("theta", nothing, moved, 4 * optax.tree.size(task.init_params))
 
 
 def _dual(task: Task, gram: Array, batch_size: int) -> _Form:
@@ -118,16 +109,15 @@ def _dual(task: Task, gram: Array, batch_size: int) -> _Form:
     outputs = task.train[1].shape[-1]
     form = personal.dual(gram, outputs)
 
-    def both(w, coefficients, batch, clip_norm, step_size, regularization):
+    def moved(w, coefficients, batch, step_size, regularization):
         inputs, targets = batch.examples
         clients, weight = personal.clients_of(gram, batch), batch.weight[..., None]
         errors = personal.shared_scores(inputs, w) - targets
-        sent = form.clipped_sum(batch, weight * errors, clip_norm)
         slopes = weight * (errors + personal.local_scores(gram, coefficients, batch))
         pull = jnp.where(_there(batch)[:, None, None], regularization * coefficients[clients], 0.0)
-        return sent, form.move(coefficients.at[clients].add(-step_size * pull), batch, slopes, step_size)
+        return form.move(coefficients.at[clients].add(-step_size * pull), batch, slopes, step_size)
 
-    return _Form("coefficients", form.init, both, gram.shape[1] * (batch_size + outputs))
+    return _Form("coefficients", form.init, moved, gram.shape[1] * (batch_size + outputs))
 
 
 def cost(task: Task, **args) -> Cost:

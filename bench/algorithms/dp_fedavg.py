@@ -11,9 +11,10 @@ PPSGD with personalization inf.
 """
 
 from bench.algorithms.base import Algorithm, Method
-from bench.algorithms.parts.averaging import AveragingArguments, averaging, plain_step
+from bench.algorithms.parts.averaging import AveragingArguments, averaging, descent
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
+from bench.algorithms.parts.user_changes import user_changes
 from bench.data.task import Task
 
 
@@ -25,7 +26,11 @@ def dp_fedavg(task: Task, shared: AveragingArguments) -> Algorithm:
         task: with loss(w, theta_i, example); theta_i is held at 0.
         shared: see AveragingArguments.
     """
-    return averaging(task, shared, plain_step(shared.server_step_size))
+
+    def send(w, batch):
+        return user_changes(task, w, batch, shared.num_steps, shared.step_size)
+
+    return averaging(task, shared, send, descent(shared.server_step_size))
 
 
 METHOD = Method(

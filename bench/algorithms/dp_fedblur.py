@@ -14,11 +14,14 @@ so every number gets noise. What is protected is all data of one user, against e
 The paper bounds |z - w| by a constant S; here S = eta C, at which clipping begins.
 """
 
+import jax
+
 from bench.algorithms.base import Algorithm, Method
-from bench.algorithms.parts.averaging import AveragingArguments, averaging, plain_step
+from bench.algorithms.parts.averaging import AveragingArguments, averaging
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
 from bench.algorithms.parts.sparse_messages import check_kept, largest
+from bench.algorithms.parts.user_changes import user_changes
 from bench.algorithms.ranges import Positive
 from bench.algorithms.search_space import Interval
 from bench.data.task import Task
@@ -34,7 +37,19 @@ def dp_fedblur(task: Task, shared: AveragingArguments, *, bound: Positive = 1.0,
         bound: lambda >= 0; eta lambda should be at most 1.
         kept: the share of a message's numbers that is sent; in (0, 1].
     """
-    return averaging(task, shared, plain_step(shared.server_step_size), message=largest(kept), bound=bound)
+
+    def begin(key, w, clip_norm):
+        return w, clip_norm
+
+    def send(at, batch):
+        w, clip_norm = at
+        changes = user_changes(task, w, batch, shared.num_steps, shared.step_size, bound=(bound, clip_norm))
+        return largest(changes, kept)
+
+    def update(at, total, divisor):
+        return jax.tree.map(lambda z, g: z - shared.server_step_size * g / divisor, at[0], total)
+
+    return averaging(task, shared, send, update, begin=begin)
 
 
 def check(task: Task, *, kept: float, **args) -> None:

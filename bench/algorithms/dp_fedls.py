@@ -17,9 +17,10 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 
 from bench.algorithms.base import Algorithm, Method, Scalar
-from bench.algorithms.parts.averaging import AveragingArguments, Server, averaging
+from bench.algorithms.parts.averaging import AveragingArguments, averaging
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
+from bench.algorithms.parts.user_changes import user_changes
 from bench.algorithms.ranges import NonNegative
 from bench.algorithms.search_space import Interval
 from bench.data.task import Task
@@ -34,15 +35,6 @@ def smoothed(tree, strength: Scalar):
     return shaped(jnp.fft.irfft(found / (1 + 2 * strength * (1 - jnp.cos(waves))).astype(found.dtype), size))
 
 
-def smoothing_step(step_size: Scalar, strength: Scalar) -> Server:
-    """Return the server that takes a plain step along the smoothed sum."""
-
-    def step(w, memory, total, divisor):
-        return jax.tree.map(lambda z, g: z - step_size * g / divisor, w, smoothed(total, strength)), memory
-
-    return Server(lambda w: (), step)
-
-
 @sharing(AveragingArguments, num_steps=5)
 def dp_fedls(task: Task, shared: AveragingArguments, *, smoothing_strength: NonNegative = 1.0) -> Algorithm:
     """DP-Fed-LS on a task with a shared model.
@@ -52,7 +44,15 @@ def dp_fedls(task: Task, shared: AveragingArguments, *, smoothing_strength: NonN
         shared: see AveragingArguments.
         smoothing_strength: lambda >= 0; the paper's sigma.
     """
-    return averaging(task, shared, smoothing_step(shared.server_step_size, smoothing_strength))
+
+    def send(w, batch):
+        return user_changes(task, w, batch, shared.num_steps, shared.step_size)
+
+    def update(w, total, divisor):
+        smooth = smoothed(total, smoothing_strength)
+        return jax.tree.map(lambda z, g: z - shared.server_step_size * g / divisor, w, smooth)
+
+    return averaging(task, shared, send, update)
 
 
 METHOD = Method(

@@ -23,9 +23,10 @@ import jax.numpy as jnp
 import optax
 
 from bench.algorithms.base import Algorithm, Method, Role, Scalar
-from bench.algorithms.parts.averaging import AveragingArguments, Server, averaging
+from bench.algorithms.parts.averaging import AveragingArguments, averaging
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
+from bench.algorithms.parts.user_changes import user_changes
 from bench.algorithms.ranges import BelowOne, Positive
 from bench.algorithms.search_space import Interval
 from bench.data.task import Task
@@ -63,20 +64,15 @@ def adaptive(optimiser: str, beta1: Scalar, beta2: Scalar, tau: Scalar) -> optax
     return optax.GradientTransformation(init, update)
 
 
-def stepping(optimiser: optax.GradientTransformation, step_size: Scalar) -> Server:
-    """Return the server that takes a step of length step_size along the optimiser's direction for the noisy mean."""
-
-    def step(w, memory, total, divisor):
-        direction, memory = optimiser.update(jax.tree.map(lambda g: g / divisor, total), memory, w)
-        return jax.tree.map(lambda z, d: z - step_size * d, w, direction), memory
-
-    return Server(optimiser.init, step)
+def optimiser_of(name: str, beta1: Scalar, beta2: Scalar, tau: Scalar) -> optax.GradientTransformation:
+    """Return the optimiser of FedAvgM, FedAdam or FedYogi."""
+    return optax.trace(beta1) if name == "momentum" else adaptive(name, beta1, beta2, tau)
 
 
-def server_of(optimiser: str, step_size: Scalar, beta1: Scalar, beta2: Scalar, tau: Scalar) -> Server:
-    """Return the server of FedAvgM, FedAdam or FedYogi."""
-    chosen = optax.trace(beta1) if optimiser == "momentum" else adaptive(optimiser, beta1, beta2, tau)
-    return stepping(chosen, step_size)
+def stepped(w, memory, mean, optimiser: optax.GradientTransformation, step_size: Scalar) -> tuple:
+    """Return w after a step of length step_size along the optimiser's direction for the noisy mean, and its memory."""
+    direction, memory = optimiser.update(mean, memory, w)
+    return jax.tree.map(lambda z, d: z - step_size * d, w, direction), memory
 
 
 def check_optimiser(optimiser: str) -> None:
@@ -104,7 +100,19 @@ def dp_fedopt(
         tau: > 0, prevents division by zero; "momentum" does not use it.
         optimiser: "momentum", "adam" or "yogi".
     """
-    return averaging(task, shared, server_of(optimiser, shared.server_step_size, beta1, beta2, tau))
+    on_server = optimiser_of(optimiser, beta1, beta2, tau)
+
+    def send(at, batch):
+        w, _ = at
+        return user_changes(task, w, batch, shared.num_steps, shared.step_size)
+
+    def update(at, total, divisor):
+        w, memory = at
+        mean = jax.tree.map(lambda g: g / divisor, total)
+        return stepped(w, memory, mean, on_server, shared.server_step_size)
+
+    start = task.init_params, on_server.init(task.init_params)
+    return averaging(task, shared, send, update, start=start, model=lambda at: at[0])
 
 
 def check(task: Task, *, optimiser: str, **args) -> None:

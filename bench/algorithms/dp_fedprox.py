@@ -11,9 +11,10 @@ K steps. What is protected is all data of one user, against everybody who sees w
 """
 
 from bench.algorithms.base import Algorithm, Method
-from bench.algorithms.parts.averaging import AveragingArguments, averaging, plain_step
+from bench.algorithms.parts.averaging import AveragingArguments, averaging, descent
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
+from bench.algorithms.parts.user_changes import user_changes
 from bench.algorithms.ranges import NonNegative
 from bench.algorithms.search_space import Interval
 from bench.data.task import Task
@@ -28,7 +29,11 @@ def dp_fedprox(task: Task, shared: AveragingArguments, *, proximal: NonNegative 
         shared: see AveragingArguments.
         proximal: mu >= 0; eta mu should be at most 1.
     """
-    return averaging(task, shared, plain_step(shared.server_step_size), proximal=proximal)
+
+    def send(w, batch):
+        return user_changes(task, w, batch, shared.num_steps, shared.step_size, proximal=proximal)
+
+    return averaging(task, shared, send, descent(shared.server_step_size))
 
 
 METHOD = Method(

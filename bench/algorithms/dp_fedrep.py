@@ -23,14 +23,14 @@ import jax.numpy as jnp
 import optax
 
 from bench.algorithms.base import Algorithm, Cost, Method, Scalar
-from bench.algorithms.parts.averaging import AveragingArguments, Own, averaging, plain_step
-from bench.algorithms.parts.clipping import clipped_sum_of
+from bench.algorithms.parts.averaging import AveragingArguments, averaging, descent
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums, participation
 from bench.algorithms.parts.shared_arguments import sharing
 from bench.algorithms.parts.then_alone import cost_then_alone
 from bench.algorithms.search_space import Interval
 from bench.data.task import Head, Task
 from bench.errors import InputError, unknown_name
+from bench.kernels import messages
 from bench.kernels.platforms import over_clients
 from bench.models.additive import Additive
 
@@ -93,19 +93,18 @@ def dp_fedrep(
             _, slopes = jax.lax.scan(of_representation, w, length=shared.num_steps)
         return jax.tree.map(lambda leaf: jnp.sum(leaf, axis=0), slopes), theta
 
-    def steps(w, heads, batch, clip_norm, common):
-        del common
+    def send(w, heads, batch):
         clients = jnp.arange(users) if batch.clients is None else batch.clients
         mine = jax.tree.map(lambda leaf: leaf[clients], heads)
         given = w, shared.step_size, local_step_size
-        sent, new = over_clients(travelled, given, mine, batch.examples, batch.weight)
+        changes, new = over_clients(travelled, given, mine, batch.examples, batch.weight)
         there = jnp.sum(batch.weight, axis=1) > 0  # a Poisson sample has empty places
 
         def moved(leaf, before, after):
             change = jnp.where(there.reshape(-1, *[1] * (after.ndim - 1)), after - before, 0.0)
             return leaf.at[clients].add(change)
 
-        return jax.tree.map(moved, heads, mine, new), clipped_sum_of(shared.clipping)(sent, clip_norm)
+        return jax.tree.map(moved, heads, mine, new), messages.formed(changes)
 
     def trained_further(w, heads):
         """Return the heads after the own steps of all users."""
@@ -120,15 +119,15 @@ def dp_fedrep(
 
         return jax.lax.fori_loop(0, own_steps, step, heads)
 
-    def params(w, heads):
-        return Additive(w, trained_further(w, heads) if own_steps else heads)
-
-    def first():
-        return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (users, *leaf.shape)), head)
-
-    size = 3 * (optax.tree.size(representation) + optax.tree.size(head))
     return averaging(
-        task, shared, plain_step(shared.server_step_size), own=Own(representation, first, steps, params, size)
+        task,
+        shared,
+        send,
+        descent(shared.server_step_size),
+        start=representation,
+        kept=lambda: jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (users, *leaf.shape)), head),
+        params=lambda w, heads: Additive(w, trained_further(w, heads) if own_steps else heads),
+        numbers=3 * (optax.tree.size(representation) + optax.tree.size(head)),
     )
 
 

@@ -17,10 +17,11 @@ and makes noise for one C, although a user can then move the sum by C times the 
 """
 
 from bench.algorithms.base import Algorithm, Cost, Method
-from bench.algorithms.parts.averaging import AveragingArguments, averaging, plain_step
+from bench.algorithms.parts.averaging import AveragingArguments, averaging, descent
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
 from bench.algorithms.parts.sparse_messages import check_kept, largest
+from bench.algorithms.parts.user_changes import user_changes
 from bench.algorithms.ranges import NonNegative
 from bench.algorithms.search_space import Interval
 from bench.data.task import Task
@@ -36,7 +37,12 @@ def dp_fedsam(task: Task, shared: AveragingArguments, *, sharpness: NonNegative 
         sharpness: rho >= 0, the radius, in units of w.
         kept: the share of a message's numbers that is sent; in (0, 1].
     """
-    return averaging(task, shared, plain_step(shared.server_step_size), message=largest(kept), sharpness=sharpness)
+
+    def send(w, batch):
+        changes = user_changes(task, w, batch, shared.num_steps, shared.step_size, sharpness=sharpness)
+        return largest(changes, kept)
+
+    return averaging(task, shared, send, descent(shared.server_step_size))
 
 
 def check(task: Task, *, kept: float, **args) -> None:

@@ -13,12 +13,16 @@ whoever takes part. A factor d / k, which makes the update unbiased, is part of 
 takes the largest coordinates of an update on public data, is not built: no task here has public data.
 """
 
+import jax
+import jax.numpy as jnp
+
 from bench.algorithms.base import Algorithm, Cost, Method
-from bench.algorithms.parts.averaging import AveragingArguments, averaging, plain_step
+from bench.algorithms.parts.averaging import AveragingArguments, averaging
 from bench.algorithms.parts.counting import num_parameters
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
-from bench.algorithms.parts.sparse_messages import at_random, check_kept, number_kept
+from bench.algorithms.parts.sparse_messages import check_kept, number_kept, random_mask
+from bench.algorithms.parts.user_changes import user_changes
 from bench.data.task import Task
 
 
@@ -31,7 +35,23 @@ def dp_fedsmp(task: Task, shared: AveragingArguments, *, kept: float = 0.4) -> A
         shared: see AveragingArguments.
         kept: k / d, in (0, 1].
     """
-    return averaging(task, shared, plain_step(shared.server_step_size), message=at_random(kept))
+
+    def begin(key, w, clip_norm):
+        return w, random_mask(key, w, kept)
+
+    def masked(tree, mask):
+        return jax.tree.map(jnp.multiply, tree, mask)
+
+    def send(at, batch):
+        w, mask = at
+        changes = user_changes(task, w, batch, shared.num_steps, shared.step_size)
+        return changes if kept == 1 else changes.map(masked, mask)
+
+    def update(at, total, divisor):
+        w, mask = at
+        return jax.tree.map(lambda z, g: z - shared.server_step_size * g / divisor, w, masked(total, mask))
+
+    return averaging(task, shared, send, update, begin=begin)
 
 
 def check(task: Task, *, kept: float, **args) -> None:

@@ -21,7 +21,6 @@ import jax
 import jax.numpy as jnp
 
 from bench.algorithms.base import Algorithm, Cost, Method, Role, Scalar
-from bench.algorithms.parts.averaging import Server
 from bench.algorithms.parts.local_dpsgd import (
     LocalDpsgdArguments,
     LocalOptimizer,
@@ -95,13 +94,12 @@ def dpsgd_fedadamw(
         first, nothing = jax.tree.map(jnp.zeros_like, (moments.first, moments.of_round))
         return Moments(first, second, nothing, moments.of_run)
 
-    def mean_step(w, memory, total, divisor):
-        moved = jax.tree.map(lambda g: g / divisor, total)
+    def server(w, memory, change):
         each: Scalar = shared.step_size * steps * shared.num_epochs
-        return jax.tree.map(jnp.subtract, w, moved), jax.tree.map(lambda leaf: leaf / each, moved)
+        return jax.tree.map(jnp.subtract, w, change), jax.tree.map(lambda leaf: leaf / each, change)
 
-    server = Server(lambda w: jax.tree.map(jnp.zeros_like, w), mean_step)
-    return local_dpsgd(task, shared, optimizer=LocalOptimizer(init, update, restart), server=server)
+    nothing = jax.tree.map(jnp.zeros_like, task.init_params)
+    return local_dpsgd(task, shared, optimizer=LocalOptimizer(init, update, restart), server=server, memory=nothing)
 
 
 def cost(task: Task, *, num_epochs: float, **args) -> Cost:

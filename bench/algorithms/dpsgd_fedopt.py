@@ -11,7 +11,7 @@ step is computed from what it sees, so releases are those of `dpsgd_fedavg`.
 """
 
 from bench.algorithms.base import Algorithm, Method
-from bench.algorithms.dp_fedopt import check_optimiser, server_of
+from bench.algorithms.dp_fedopt import check_optimiser, optimiser_of, stepped
 from bench.algorithms.dp_fedopt import roles as roles_of_server
 from bench.algorithms.parts.local_dpsgd import LocalDpsgdArguments, cost, local_dpsgd, releases, roles
 from bench.algorithms.parts.local_dpsgd import check as check_local
@@ -42,7 +42,12 @@ def dpsgd_fedopt(
         tau: > 0, prevents division by zero; "momentum" does not use it.
         optimiser: "momentum", "adam" or "yogi".
     """
-    return local_dpsgd(task, shared, server=server_of(optimiser, server_step_size, beta1, beta2, tau))
+    on_server = optimiser_of(optimiser, beta1, beta2, tau)
+
+    def server(w, memory, change):
+        return stepped(w, memory, change, on_server, server_step_size)
+
+    return local_dpsgd(task, shared, server=server, memory=on_server.init(task.init_params))
 
 
 def check(task: Task, *, optimiser: str, **args) -> None:

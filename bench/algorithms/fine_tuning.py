@@ -7,7 +7,8 @@ makes this a strong baseline for personalised methods.
 
 from bench.algorithms import local_learning
 from bench.algorithms.base import Algorithm, Cost, Method, Role, Scalar
-from bench.algorithms.parts.averaging import AveragingArguments, averaging, plain_step
+from bench.algorithms.dp_fedavg import dp_fedavg
+from bench.algorithms.parts.averaging import AveragingArguments
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
 from bench.algorithms.parts.then_alone import cost_then_alone, then_alone
@@ -15,7 +16,7 @@ from bench.algorithms.search_space import OWN_STEPS, Interval
 from bench.data.task import Task
 
 
-@sharing(AveragingArguments, last=("clip_norm", "noise_multiplier", "server_step_size"), first=("num_steps",))
+@sharing(AveragingArguments)
 def fine_tuning(task: Task, shared: AveragingArguments, *, local_step_size: Scalar, own_steps: int = 1000) -> Algorithm:
     """DP-FedAvg, and then SGD of every user on its own stored examples.
 
@@ -25,7 +26,7 @@ def fine_tuning(task: Task, shared: AveragingArguments, *, local_step_size: Scal
         local_step_size: of a user's own steps, > 0.
         own_steps: number of steps of every user, taken whenever the method predicts.
     """
-    together = averaging(task, shared, plain_step(shared.server_step_size))
+    together = dp_fedavg(task, **vars(shared))
     return then_alone(
         task,
         together,

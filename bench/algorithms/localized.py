@@ -27,7 +27,8 @@ from bench.algorithms.accelerated import ac_sa
 from bench.algorithms.base import Algorithm, Method, Scalar
 from bench.algorithms.minibatch_sgd import sgd
 from bench.algorithms.parts import silos
-from bench.algorithms.parts.silo_arguments import SiloArguments, silo_method
+from bench.algorithms.parts.shared_arguments import sharing
+from bench.algorithms.parts.silo_arguments import SiloArguments
 from bench.algorithms.parts.solver import Solver, Subproblem, run_phases
 from bench.algorithms.ranges import NonNegative, Positive, Range
 from bench.algorithms.subgradient import decreasing_steps
@@ -42,7 +43,7 @@ SOLVERS: dict[str, Callable[..., Solver]] = {
 }
 
 
-@silo_method()
+@sharing(SiloArguments)
 def localized(
     task: Task,
     shared: SiloArguments,

@@ -12,7 +12,8 @@ import jax.numpy as jnp
 
 from bench.algorithms.base import Algorithm, Method, Scalar
 from bench.algorithms.parts import silos
-from bench.algorithms.parts.silo_arguments import ONE_PHASE, SiloArguments, silo_method
+from bench.algorithms.parts.shared_arguments import sharing
+from bench.algorithms.parts.silo_arguments import ONE_PHASE, SiloArguments
 from bench.algorithms.parts.solver import Solver, run_phases, same_subproblem
 from bench.algorithms.ranges import Positive
 from bench.data.task import Task
@@ -47,7 +48,7 @@ def sgd(step_size: Scalar) -> Solver:
     )
 
 
-@silo_method(fixed=ONE_PHASE, sampler="once")
+@sharing(SiloArguments, fixed=ONE_PHASE, sampler="once")
 def minibatch_sgd(task: Task, shared: SiloArguments, *, step_size: Positive) -> Algorithm:
     """Noisy minibatch SGD from w = 0, without regulariser or constraint.
 

@@ -23,6 +23,7 @@ The personalisation ratio is alpha Q = eta_w / eta_theta here, the argument `per
 """
 
 import math
+from collections.abc import Callable
 from typing import Annotated
 
 import jax
@@ -30,8 +31,7 @@ import jax.numpy as jnp
 import optax
 
 from bench.algorithms.base import Algorithm, Cost, Method, Role, Scalar, State
-from bench.algorithms.parts.averaging import ONE_STEP, AveragingArguments, rounds_of
-from bench.algorithms.parts.clipping import clipped_sum_of
+from bench.algorithms.parts.averaging import ONE_STEP, AveragingArguments, averaging, descent
 from bench.algorithms.parts.participation import check_participation, cost_of_sums, noisy_sums
 from bench.algorithms.parts.shared_arguments import sharing
 from bench.algorithms.ranges import Range
@@ -57,12 +57,7 @@ def step_sizes(step_size, personalization):
     return step_size * jnp.minimum(personalization, 1.0), step_size / jnp.maximum(personalization, 1.0)
 
 
-@sharing(
-    AveragingArguments,
-    fixed=ONE_STEP,
-    last=("clip_norm", "noise_multiplier"),
-    first=("sampler", "num_epochs"),
-)
+@sharing(AveragingArguments, fixed=ONE_STEP)
 def ppsgd(
     task: Task,
     shared: AveragingArguments,
@@ -89,70 +84,51 @@ def ppsgd(
             (Figure 1d).
         average: predict with the average of the iterates 0..t-1, which the theorems are about.
     """
-    who, noises, clips = rounds_of(task, shared, reduce)
-    if local != "dual":
-        assert task.loss is not None
-        start = jax.tree.map(jnp.zeros_like, task.parts()[1]) if local == "head" else task.nothing_local()
-        form = personal.dense(task.loss, start, task.num_held, clipped_sum_of(shared.clipping))
-        size = 2 * (optax.tree.size(task.init_params) + optax.tree.size(start))
-    else:
+    eta_w, eta_theta = step_sizes(shared.step_size, personalization)
+    if local == "dual":
         assert task.gram is not None
         outputs = task.train[1].shape[-1]
         form = personal.dual(task.gram, outputs)
-        size = task.gram.shape[1] * (shared.batch_size + outputs)
-    eta_w, eta_theta = step_sizes(shared.step_size, personalization)
+        numbers = task.gram.shape[1] * (shared.batch_size + outputs)
+    else:
+        assert task.loss is not None
+        theta = jax.tree.map(jnp.zeros_like, task.parts()[1]) if local == "head" else task.nothing_local()
+        form = personal.dense(task.loss, theta, task.num_held)
+        numbers = 2 * (optax.tree.size(task.init_params) + optax.tree.size(theta))
+
+    def send(w, models, batch):
+        gradients = form.gradients(w, models, batch)
+        return form.move(models, batch, gradients, eta_theta), form.messages(batch, gradients)
+
+    def params(w, models):
+        return Additive(w, **{"coefficients" if local == "dual" else "theta": models})
+
+    rounds = averaging(
+        task, shared, send, descent(eta_w), kept=form.init, params=params, numbers=numbers, reduce=reduce
+    )
+    return averaged(rounds, params) if average else rounds
+
+
+def averaged(rounds: Algorithm, params: Callable) -> Algorithm:
+    """Return the rounds whose params are made of the average of w and of all theta_i, over the iterates 0..t-1."""
+
+    def models(state):
+        return state.variables["w"], state.variables["kept"]
 
     def init(key):
-        models = {"w": task.init_params, "local": form.init()}
-        schedule = {"who": who.init(key), "noise": noises.init(task.init_params)}
-        variables = {**models, "clipping": clips.init()}
-        if average:
-            schedule["t"] = jnp.zeros(())
-            variables["mean"] = models
-        return State(schedule, variables)
+        state = rounds.init(key)
+        return State((state.schedule, jnp.zeros(())), state.variables | {"mean": models(state)})
 
     def one_round(key, state):
-        key_draw, key_noise = jax.random.split(key)
-        schedule, variables = state
-        w, local_models = variables["w"], variables["local"]
-        norm = clips.norm(variables["clipping"])
+        schedule, t = state.schedule
+        mean = jax.tree.map(lambda m, z: m + (z - m) / (t + 1), state.variables["mean"], models(state))
+        after, info = rounds.round(key, State(schedule, state.variables))
+        return State((after.schedule, t + 1), after.variables | {"mean": mean}), info
 
-        def of_users(models, batch):
-            grads = form.gradients(w, models, batch)
-            total, norms = form.clipped_sum(batch, grads, norm)
-            clipped = jnp.sum(norms > norm, dtype=jnp.float32)
-            return form.move(models, batch, grads, eta_theta), (total, clipped)
+    def mean_params(state):
+        return params(*state.variables["mean"])
 
-        models, (total, clipped), drawn, queue = who.in_blocks(key_draw, schedule["who"], of_users, local_models, size)
-        direction, remembered = noises.draw(key_noise, schedule["noise"], w)
-        std = jnp.where(drawn.released, clips.noise_scale(variables["clipping"]), 0.0)
-        moved = {
-            "w": jax.tree.map(lambda z, g, n: z - eta_w * (g + std * n) / drawn.divisor, w, total, direction),
-            "local": models,
-            # A third key, derived without changing the two of the split.
-            "clipping": clips.update(jax.random.fold_in(key, 2), variables["clipping"], clipped, drawn),
-        }
-        schedule = schedule | {"who": queue, "noise": remembered}
-        if average:
-            t, current = schedule["t"], {"w": w, "local": local_models}
-            mean = jax.tree.map(lambda m, z: m + (z - m) / (t + 1), variables["mean"], current)
-            schedule, moved = schedule | {"t": t + 1}, moved | {"mean": mean}
-        info = {
-            "released": drawn.released.astype(jnp.float32),
-            "clipped": clipped / jnp.maximum(drawn.count, 1.0),
-            **clips.info(moved["clipping"]),
-        }
-        return State(schedule, moved), info
-
-    def params(state):
-        now = state.variables["mean"] if average else state.variables
-        return Additive(now["w"], **{"coefficients" if local == "dual" else "theta": now["local"]})
-
-    def public(state):
-        w, kept = state.variables["w"], state.variables["clipping"]
-        return (w, kept) if jax.tree.leaves(kept) else w
-
-    return Algorithm(init, one_round, params, public)
+    return Algorithm(init, one_round, mean_params, rounds.public)
 
 
 def releases(task: Task, *, delta: float, personalization: float, noise_multiplier: float, **args) -> dict:

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 
 from bench.algorithms.base import Algorithm, Method, Scalar
 from bench.algorithms.parts import silos
-from bench.algorithms.parts.silo_arguments import ONE_PHASE, SiloArguments, silo_method
+from bench.algorithms.parts.shared_arguments import sharing
+from bench.algorithms.parts.silo_arguments import ONE_PHASE, SiloArguments
 from bench.algorithms.parts.solver import Solver, run_phases, same_subproblem
 from bench.algorithms.ranges import NonNegative, Positive, Radius
 from bench.data.task import Task
@@ -39,7 +40,7 @@ def decreasing_steps(step_size: Scalar) -> Solver:
     )
 
 
-@silo_method(fixed=ONE_PHASE)
+@sharing(SiloArguments, fixed=ONE_PHASE)
 def subgradient(
     task: Task,
     shared: SiloArguments,

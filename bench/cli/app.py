@@ -122,7 +122,7 @@ def verify(found: "pd.DataFrame") -> None:
 
 @command(app, comparisons.compare)
 def compare(table: "pd.DataFrame") -> None:
-    """Example: python -m bench compare examples/ditto.py --task digits_by_style --epsilons 1,4 --seeds 3"""
+    """Example: python -m bench compare examples/own_models.py --task digits_by_style --epsilons 1,4 --seeds 3"""
     from bench.comparison.report.table import brief_text, in_a_line
 
     folder, given = Path(table.attrs["folder"]), dict.fromkeys(table.loc[~table["is_baseline"], "algorithm"])

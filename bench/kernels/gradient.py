@@ -131,41 +131,19 @@ def clipped_sum_by_layer(
     return weighted_sum(trees, longest, jax.tree.unflatten(structure, factors)), longest
 
 
-ClippedSum = Callable[[ClientTrees, float | Array], tuple[Tree, Array]]
-"""`clipped_sum` or `clipped_sum_by_layer`."""
-
-
-def clipped_sum_linear(
-    inputs: Float[Array, "client example feature"] | sparse.Rows,
-    residuals: Float[Array, "client example output"],
-    gram: Float[Array, "client example example"],
-    clip_norm: float | Float[Array, ""],
-) -> tuple[Float[Array, "output feature"] | Float[Array, "feature output"], Float[Array, " client"]]:
-    """Compute `clipped_sum` for linear models, without forming the gradients.
-
-    Client i's gradient is R_i^T X_i with inputs X_i [example, feature] and weighted residuals
-    R_i [example, output]; its squared norm is <R_i, X_i X_i^T R_i>. Where terms cancel, rounding could make this
-    norm too small and leave a long gradient unclipped, so an allowance for rounding is added: at worst a gradient is
-    clipped by a few millionths more than necessary.
-
-    Args:
-        inputs: as an array or as sparse rows [client, example, feature].
-        residuals: a padded example has residual 0.
-        gram: X_i X_i^T of the same examples.
-        clip_norm: C > 0; inf does not clip.
-
-    Returns:
-        The sum, [output, feature] or of sparse rows [feature, output], and the norms before clipping.
-    """
-    norms = linear_norms(residuals, gram)
-    clipped = scaled(residuals, clip_factor(norms, clip_norm)[:, None, None])
-    return linear_sum(rows_of_finite(inputs, gram), clipped), norms
-
-
 def linear_norms(
     residuals: Float[Array, "client example output"], gram: Float[Array, "client example example"]
 ) -> Float[Array, " client"]:
-    """Return |R_i^T X_i| of every client from R_i and X_i X_i^T, with the allowance of `clipped_sum_linear`."""
+    """Return |R_i^T X_i| of every client, without forming these gradients of linear models.
+
+    The squared norm is <R_i, X_i X_i^T R_i>. Where terms cancel, rounding could make it too small and leave a long
+    gradient unclipped, so an allowance for rounding is added: at worst a gradient is clipped by a few millionths more
+    than necessary.
+
+    Args:
+        residuals: R_i; a padded example has residual 0.
+        gram: X_i X_i^T of the same examples.
+    """
     squares = jnp.einsum("qik,qij,qjk->q", residuals, gram, residuals, precision="highest")
     lengths = jnp.sqrt(jnp.diagonal(gram, axis1=1, axis2=2))
     longest = jnp.einsum("qik,qi->qk", jnp.abs(residuals), lengths, precision="highest")  # as if no terms cancelled

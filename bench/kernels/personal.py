@@ -16,8 +16,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int, Int32, PyTree, Shaped
 
-from bench.kernels import sparse
-from bench.kernels.gradient import ClippedSum, clipped_sum, clipped_sum_linear
+from bench.kernels import messages, sparse
 from bench.kernels.platforms import over_clients
 
 
@@ -44,28 +43,22 @@ class Local(NamedTuple):
     init: () -> local, all theta_i = 0.
     gradients: (w, local, batch) -> grads, with g_i = sum_k weight_ik grad f(w, theta_i, example_ik).
     move: (local, batch, grads, step) -> local, theta_i <- theta_i - step g_i for the sampled clients.
-    clipped_sum: (batch, grads, clip_norm) -> (sum_i clip(g_i, C) shaped like w, norms before clipping).
+    messages: (batch, grads) -> the gradients g_i in w, as `Messages`.
     """
 
     init: Callable
     gradients: Callable
     move: Callable
-    clipped_sum: Callable
+    messages: Callable
 
 
-def dense(
-    loss: Callable,
-    init_local: PyTree[Float[Array, "..."]],
-    num_clients: int,
-    summed: ClippedSum = clipped_sum,
-) -> Local:
+def dense(loss: Callable, init_local: PyTree[Float[Array, "..."]], num_clients: int) -> Local:
     """Return the form that keeps the local models themselves.
 
     Args:
         loss: f(w, theta_i, example) -> scalar, any differentiable function.
         init_local: one client's theta at the start.
         num_clients: of the task.
-        summed: the clipped sum of the gradients in w.
     """
 
     def init():
@@ -87,7 +80,7 @@ def dense(
 
         return jax.tree.map(one, local, grads[1])
 
-    return Local(init, gradients, move, lambda batch, grads, clip_norm: summed(grads[0], clip_norm))
+    return Local(init, gradients, move, lambda batch, grads: messages.formed(grads[0]))
 
 
 def dual(gram: Float[Array, "client example example"], num_outputs: int) -> Local:
@@ -111,10 +104,10 @@ def dual(gram: Float[Array, "client example example"], num_outputs: int) -> Loca
     def move(local, batch, residuals, step):
         return local.at[clients_of(gram, batch)[:, None], batch.rows].add(-step * residuals)
 
-    def total(batch, residuals, clip_norm):
-        return clipped_sum_linear(batch.examples[0], residuals, within(gram, batch), clip_norm)
+    def sent(batch, residuals):
+        return messages.linear(batch.examples[0], residuals, within(gram, batch))
 
-    return Local(init, gradients, move, total)
+    return Local(init, gradients, move, sent)
 
 
 def clients_of(gram: Float[Array, "client stored stored"], batch: Batch) -> Int[Array, " sampled"]:

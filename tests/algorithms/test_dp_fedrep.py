@@ -110,7 +110,7 @@ def test_samples_with_empty_places_change_no_head_twice(sampler):
     del info
     heads = np.asarray(algorithm.params(state).theta["head"])
     _, everybody, _ = run(one_factor(), rounds=1)
-    all_moved = np.asarray(everybody.variables["own"]["head"])
+    all_moved = np.asarray(everybody.variables["kept"]["head"])
     same = np.isclose(heads, 0.9, rtol=1e-6) | np.isclose(heads, all_moved, rtol=1e-5)
     assert same.all()
 

@@ -45,7 +45,7 @@ def test_noise_on_w_has_std_eta_w_sigma_C_over_D(sampler, num_sampled, reduce, d
     assert has_std(variables["w"], formula)
     assert not has_std(variables["w"], formula * 2 / 3)
     assert not has_std(variables["w"], formula * 3 / 2)
-    assert not variables["local"].any()
+    assert not variables["kept"].any()
     assert (info["released"] == 1).all()  # also in the Poisson rounds in which nobody takes part
 
 

@@ -88,7 +88,7 @@ def played(make, num_rounds, sizes=UNEQUAL, seed=0, **args):
 
 def in_paper_form(task, variables):
     """(w, theta), [feature, output], from either way of keeping theta."""
-    w, local = np.asarray(variables["w"]), np.asarray(variables["local"])
+    w, local = np.asarray(variables["w"]), np.asarray(variables["kept"])
     if w.ndim == 1:
         return w, local
     if local.shape[-1] != D:

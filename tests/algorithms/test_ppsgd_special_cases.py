@@ -18,15 +18,15 @@ def test_local_learning_leaves_w_at_0_and_does_not_feel_noise_or_clipping(noise_
     variables = last(stored_task(), 8, 2, noise_multiplier=noise_multiplier, clip_norm=clip_norm, **args)[0]
     assert not variables["w"].any()
     plain = last(stored_task(), 8, 2, noise_multiplier=0.0, clip_norm=np.inf, **args)[0]
-    np.testing.assert_array_equal(variables["local"], plain["local"])
-    assert np.isfinite(plain["local"]).all()
-    assert plain["local"].any()
+    np.testing.assert_array_equal(variables["kept"], plain["kept"])
+    assert np.isfinite(plain["kept"]).all()
+    assert plain["kept"].any()
 
 
 def test_global_learning_leaves_theta_at_0():
     args = dict(sampler="fixed", num_sampled=3, batch_size=2, personalization=np.inf)
     variables = last(stored_task(), 8, 2, **args)[0]
-    assert not variables["local"].any()
+    assert not variables["kept"].any()
     assert variables["w"].any()
 
 
@@ -56,7 +56,7 @@ def test_without_clipping_and_noise_it_is_gradient_descent_on_the_pooled_loss(pe
     hyper = dict(personalization=personalization, clip_norm=np.inf, noise_multiplier=0.0)
     variables = last(task, 6, 1, sampler="all", num_sampled=6, batch_size=9, **hyper)[0]
     np.testing.assert_allclose(variables["w"][0], w, rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(variables["local"][0], theta, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(variables["kept"][0], theta, rtol=1e-4, atol=1e-6)
 
 
 def test_algorithm_2_with_equal_minibatches_is_algorithm_3_with_matched_steps():
@@ -86,4 +86,4 @@ def test_users_with_one_truth_v_end_at_the_minimizer_of_least_alpha_norm(alpha):
     hyper = dict(personalization=4 * alpha, step_size=0.3, clip_norm=np.inf, noise_multiplier=0.0)
     variables = last(task, 600, 1, sampler="all", num_sampled=4, batch_size=20, **hyper)[0]
     np.testing.assert_allclose(variables["w"][0], 4 * alpha / (4 * alpha + 1) * v, atol=1e-3)
-    np.testing.assert_allclose(variables["local"][0], np.tile(v / (4 * alpha + 1), (4, 1, 1)), atol=1e-3)
+    np.testing.assert_allclose(variables["kept"][0], np.tile(v / (4 * alpha + 1), (4, 1, 1)), atol=1e-3)

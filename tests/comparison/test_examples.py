@@ -22,7 +22,9 @@ def test_the_shared_model_of_ditto_is_that_of_global_private_sgd():
     shared: dict = {"num_sampled": 4, "batch_size": 3, "sampler": "poisson"}
     shared |= {"step_size": 0.1, "clip_norm": 1.0, "noise_multiplier": 0.5}
     whole = ALGORITHMS["ppsgd"].make(task, personalization=math.inf, **shared)
-    ditto = load_method(str(EXAMPLES / "ditto.py"))[1].make(task, regularization=0.3, local_step_size=0.1, **shared)
+    ditto = load_method(str(EXAMPLES / "own_models.py"))[1].make(
+        task, regularization=0.3, local_step_size=0.1, **shared
+    )
     state, other = whole.init(key), ditto.init(key)
     for t in range(4):
         state, _ = whole.round(jax.random.fold_in(key, t), state)

@@ -261,27 +261,28 @@ def test_baselines_can_be_named_by_their_methods():
 
 def test_an_error_in_a_methods_own_code_has_its_file_and_line(tmp_path):
     file = tmp_path / "broken.py"
-    file.write_text(BROKEN.format(step="return w - total[1.5], memory"))
-    with pytest.raises(InputError, match=rf"`round` of broken fails on .*\({file}, line 10\); BENCH_TRACEBACK=1 shows"):
+    file.write_text(BROKEN.format(step="return w - total[1.5]"))
+    with pytest.raises(InputError, match=rf"`round` of broken fails on .*\({file}, line 11\); BENCH_TRACEBACK=1 shows"):
         compared(str(file), baselines=[], out=tmp_path)
-    file.write_text(BROKEN.format(step="return w, memory, total"))
-    words = rf"`step` of a Server \({file}, line 9\) returns 3 values: return the new w and the new memory"
+    file.write_text(BROKEN.format(step="return w, total"))
+    words = rf"`update` \({file}, line 10\) returns PyTreeDef.*: return w after the round"
     with pytest.raises(InputError, match=words):
         compared(str(file), baselines=[], out=tmp_path)
 
 
 BROKEN = """from bench import Method
-from bench.algorithms.parts.averaging import AveragingArguments, Server, averaging
-from bench.algorithms.parts.participation import noisy_sums
-from bench.algorithms.parts.shared_arguments import sharing
+from functools import partial
+from bench.parts import AveragingArguments, averaging, noisy_sums, sharing, user_gradients
 
 
 @sharing(AveragingArguments)
 def broken(task, shared):
-    def step(w, memory, total, divisor):
+    send = partial(user_gradients, task)
+
+    def update(w, total, divisor):
         {step}
 
-    return averaging(task, shared, Server(lambda w: (), step))
+    return averaging(task, shared, send, update)
 
 
 METHOD = Method(broken, noisy_sums("all"), version=1)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from bench.kernels import gradient
+from bench.kernels import gradient, messages
 
 CLIENTS, ROUNDING = 4, 1e-4  # what rounding may add to a bound, relative to it
 numbers = st.floats(-1e6, 1e6, width=32)
@@ -36,7 +36,12 @@ def opposite(sign):
 NONE = {"a": np.zeros((CLIENTS, 3), np.float32), "b": np.zeros((CLIENTS, 2, 2), np.float32)}
 clipped_sum = jax.jit(gradient.clipped_sum)
 clipped_sum_by_layer = jax.jit(gradient.clipped_sum_by_layer)
-clipped_sum_linear = jax.jit(gradient.clipped_sum_linear)
+
+
+@jax.jit
+def clipped_sum_linear(inputs, residuals, gram, clip_norm):
+    sent = messages.linear(inputs, residuals, gram)
+    return sent.clipped_sum(clip_norm), sent.norms
 
 
 def length(tree):

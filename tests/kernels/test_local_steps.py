@@ -39,7 +39,7 @@ def slope_at(here, batch, place):
     return slope
 
 
-def in_turn(w, batch, place, num_steps, proximal=None, sharpness=None, bound=None, clip_norm=np.inf):
+def in_turn(w, batch, place, num_steps, proximal=None, sharpness=None, bound=(0.0, np.inf), towards=0.0):
     """Delta of one client, step by step, in float64."""
     total, w = np.zeros(w.shape), np.asarray(w, float)
     for _ in range(num_steps):
@@ -48,17 +48,21 @@ def in_turn(w, batch, place, num_steps, proximal=None, sharpness=None, bound=Non
         if sharpness and np.linalg.norm(slope):
             slope = slope_at(here + sharpness * slope / np.linalg.norm(slope), batch, place)
         slope = slope + (proximal or 0.0) * (here - w)
-        if bound and np.linalg.norm(here - w) > STEP * clip_norm:
-            slope = slope + bound * (here - w)
-        total = total + slope
+        if np.linalg.norm(here - w) > STEP * bound[1]:
+            slope = slope + bound[0] * (here - w)
+        total = total + slope + towards
     return total
 
 
-def forms(x, **how):
+def forms(x, num_steps, towards=None, **how):
+    """(w, batch) -> Messages, by both forms."""
     nothing = jnp.zeros((OUTPUTS, FEATURES))
     gram = jnp.einsum("nid,njd->nij", x, x)
-    local = local_steps.LocalSteps(STEP, **how)
-    return local_steps.dense(squared_loss, nothing, local), local_steps.dual(gram, local)
+    local = local_steps.LocalSteps(STEP, num_steps, **how)
+    return (
+        lambda w, batch: local_steps.dense(squared_loss, nothing, local, w, batch, towards),
+        lambda w, batch: local_steps.dual(gram, local, w, batch, towards),
+    )
 
 
 @pytest.mark.parametrize(
@@ -68,8 +72,9 @@ def forms(x, **how):
 def test_both_forms_are_the_steps_of_every_client_in_turn(drawn, num_steps, objective):
     x, w, batch = drawn
     far = 0.8 * float(np.linalg.norm(in_turn(w, batch, 0, 2)))  # after two steps a message is longer than that
-    within = {"clip_norm": far} if "bound" in objective else {}
-    each = [in_turn(w, batch, place, num_steps, **objective, **within) for place in range(4)]
+    if "bound" in objective:
+        objective = {"bound": (objective["bound"], far)}
+    each = [in_turn(w, batch, place, num_steps, **objective) for place in range(4)]
     if num_steps > 1 and objective:
         assert not np.allclose(each[0], in_turn(w, batch, 0, num_steps), rtol=1e-3)
     norms = np.array([np.linalg.norm(delta) for delta in each])
@@ -77,28 +82,34 @@ def test_both_forms_are_the_steps_of_every_client_in_turn(drawn, num_steps, obje
     clip_norm = far if "bound" in objective else float(norms[:3].mean())  # clips some of them
     total = sum(delta / max(1.0, norm / clip_norm) for delta, norm in zip(each, norms, strict=True))
     for form in forms(x, num_steps=num_steps, **objective):
-        ours, lengths = jax.jit(form)(w, batch, clip_norm)
+        ours, lengths = jax.jit(lambda form=form: (form(w, batch).clipped_sum(clip_norm), form(w, batch).norms))()
         np.testing.assert_allclose(ours, total, rtol=1e-4, atol=1e-4)
         np.testing.assert_allclose(lengths, norms, rtol=1e-4, atol=2e-3)  # an allowance for rounding is added
+        np.testing.assert_allclose(form(w, batch).each(), each, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("objective", [{}, {"proximal": 0.7}, {"sharpness": 0.5}])
+@pytest.mark.parametrize("num_steps", [1, 4])
+def test_a_vector_of_each_client_is_added_to_all_its_gradients(drawn, num_steps, objective):
+    x, w, batch = drawn
+    towards = jnp.asarray(np.random.default_rng(1).standard_normal((4, OUTPUTS, FEATURES)), jnp.float32)
+    each = [in_turn(w, batch, i, num_steps, **objective, towards=np.asarray(towards[i], float)) for i in range(4)]
+    for form in forms(x, num_steps, towards, **objective):
+        np.testing.assert_allclose(form(w, batch).each(), each, rtol=1e-4, atol=1e-4)
 
 
 def test_what_is_sent_instead_is_the_same_in_both_forms(drawn):
     """Half of the outputs, doubled; the norm that is clipped is that of the message."""
     x, w, batch = drawn
-    nothing, gram = jnp.zeros((OUTPUTS, FEATURES)), jnp.einsum("nid,njd->nij", x, x)
-    local = local_steps.LocalSteps(STEP, 3)
     each = np.array([2 * in_turn(w, batch, place, 3) * np.array([[1], [0], [1]]) for place in range(4)])
     norms = np.linalg.norm(each.reshape(4, -1), axis=1)
     clip_norm = float(norms[:3].mean())
     total = np.sum(each / np.maximum(1.0, norms / clip_norm)[:, None, None], axis=0)
     common = jnp.asarray([[2.0], [0.0], [2.0]])
-    for form in (
-        local_steps.dense(squared_loss, nothing, local, jnp.multiply),
-        local_steps.dual(gram, local, jnp.multiply),
-    ):
-        ours, lengths = jax.jit(form)(w, batch, clip_norm, common)
-        np.testing.assert_allclose(ours, total, rtol=1e-4, atol=1e-4)
-        np.testing.assert_allclose(lengths, norms, rtol=1e-4, atol=1e-5)
+    for form in forms(x, 3):
+        ours = form(w, batch).map(jnp.multiply, common)
+        np.testing.assert_allclose(ours.clipped_sum(clip_norm), total, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(ours.norms, norms, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("form", [0, 1], ids=["dense", "dual"])
@@ -107,7 +118,7 @@ def test_a_client_moves_the_sum_by_no_more_than_the_clipping_norm(drawn, form):
     steps = forms(x, num_steps=4)[form]
     small = 0.01
     without = batch._replace(weight=batch.weight.at[1].set(0.0))
-    moved = steps(w, batch, small)[0] - steps(w, without, small)[0]
+    moved = steps(w, batch).clipped_sum(small) - steps(w, without).clipped_sum(small)
     np.testing.assert_allclose(jnp.linalg.norm(moved), small, rtol=1e-3)
 
 

@@ -6,7 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bench.kernels import gradient, linear, linear_network, per_example, sparse, user_gradients
+from bench.kernels import gradient, linear, linear_network, local_steps, per_example, sparse
+from bench.kernels import messages as kernel
 from bench.kernels.per_example import Affine, ScaledLinear
 from bench.kernels.personal import Batch
 from bench.kernels.platforms import only, unless
@@ -62,13 +63,16 @@ def of_linear(form, *, of_input=False):
         inputs, residuals = WHOLE.copy(), WHOLE[..., :2].copy()
         (inputs if of_input else residuals)[BAD, 1, 0] = value
         inputs, residuals = jnp.asarray(inputs[mine]), jnp.asarray(residuals[mine])
-        return gradient.clipped_sum_linear(form(inputs), residuals, gram_of(inputs), 1.0)[0]
+        return kernel.linear(form(inputs), residuals, gram_of(inputs)).clipped_sum(1.0)
 
     return total
 
 
+STEPS = local_steps.LocalSteps(0.1, 2)
+
+
 def of_users(form, *, of_input=False):
-    """The gradients of users, one of whom has a target, or an input, that is not finite."""
+    """The changes of users in two steps, one of whom has a target, or an input, that is not finite."""
 
     def total(value, mine):
         inputs, targets = WHOLE.copy(), np.zeros((CLIENTS, EXAMPLES, 1), np.float32)
@@ -77,10 +81,10 @@ def of_users(form, *, of_input=False):
         rows = jnp.broadcast_to(jnp.arange(EXAMPLES), inputs.shape[:2])
         if form == "linear":
             batch = Batch(None, rows, (inputs, targets), jnp.full(inputs.shape[:2], 0.25))
-            found = user_gradients.of_linear(gram_of(inputs), jnp.ones((1, FEATURES)), batch)
+            found = local_steps.dual(gram_of(inputs), STEPS, jnp.ones((1, FEATURES)), batch)
         else:
             batch = Batch(None, rows, (inputs, targets[..., 0]), jnp.full(inputs.shape[:2], 0.25))
-            found = user_gradients.of_loss(squared_loss, jnp.zeros(FEATURES), jnp.ones(FEATURES), batch)
+            found = local_steps.dense(squared_loss, jnp.zeros(FEATURES), STEPS, jnp.ones(FEATURES), batch)
         assert np.isfinite(found.norms).all()
         return found.clipped_sum(1.0), found.weighted_sum(1 / (1 + found.norms))
 
@@ -131,13 +135,13 @@ KERNELS = {
     "clip": by_clip,
     "clipped_sum": summed(gradient.clipped_sum),
     "clipped_sum_by_layer": summed(gradient.clipped_sum_by_layer),
-    "clipped_sum_linear": of_linear(jnp.asarray),
-    "clipped_sum_linear, inputs": of_linear(jnp.asarray, of_input=True),
-    "clipped_sum_linear, sparse inputs": of_linear(as_rows, of_input=True),
-    "user_gradients.of_loss": of_users("loss"),
-    "user_gradients.of_loss, inputs": of_users("loss", of_input=True),
-    "user_gradients.of_linear": of_users("linear"),
-    "user_gradients.of_linear, inputs": of_users("linear", of_input=True),
+    "linear messages": of_linear(jnp.asarray),
+    "linear messages, inputs": of_linear(jnp.asarray, of_input=True),
+    "linear messages, sparse inputs": of_linear(as_rows, of_input=True),
+    "changes, any loss": of_users("loss"),
+    "changes, any loss, inputs": of_users("loss", of_input=True),
+    "changes, linear": of_users("linear"),
+    "changes, linear, inputs": of_users("linear", of_input=True),
     "linear, L1": of_examples(1),
     "linear, L2": of_examples(2),
     "linear, L1, inputs": of_examples(1, of_input=True),

@@ -13,7 +13,7 @@ from scipy import sparse as csr
 from tiny_tags import tiny
 
 from bench.algorithms import ALGORITHMS
-from bench.kernels import gradient, sparse
+from bench.kernels import messages, sparse
 
 
 def rows(rng, shape=(3, 4), entries=5, num_features=9):
@@ -74,11 +74,10 @@ def test_the_clipped_sum_of_sparse_inputs_is_that_of_dense_ones():
     residuals = jnp.asarray(rng.standard_normal((3, 4, 2)), jnp.float32)
     gram = jnp.einsum("qid,qjd->qij", dense, dense)
     for clip_norm in (0.5, 2.0, math.inf):
-        total, norms = gradient.clipped_sum_linear(x, residuals, gram, clip_norm)
-        expected, lengths = gradient.clipped_sum_linear(dense, residuals, gram, clip_norm)
-        np.testing.assert_allclose(total.T, expected, atol=1e-5)
-        np.testing.assert_allclose(norms, lengths)
-        assert (clip_norm == math.inf) or np.max(norms) > clip_norm
+        of_sparse, of_dense = (messages.linear(inputs, residuals, gram) for inputs in (x, dense))
+        np.testing.assert_allclose(of_sparse.clipped_sum(clip_norm).T, of_dense.clipped_sum(clip_norm), atol=1e-5)
+        np.testing.assert_allclose(of_sparse.norms, of_dense.norms)
+        assert (clip_norm == math.inf) or np.max(of_dense.norms) > clip_norm
 
 
 @pytest.mark.slow

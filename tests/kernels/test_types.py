@@ -40,15 +40,14 @@ WRONG = {  # a call with one argument that is not what it is said to be, of each
     "draws.normal_rows": ((KEY, VECTOR, 3), "rows"),
     "gradient.clip": ((VECTOR.astype(int), 1.0), "tree"),
     "gradient.clipped_sum": (({"a": jnp.ones((2, 3)), "b": jnp.ones((3, 3))}, 1.0), "trees"),
-    "gradient.clipped_sum_linear": ((STACK, jnp.ones((4, 2, 5)), jnp.ones((4, 2, 3)), 1.0), "gram"),
     "graph.neighbor_sum": ((PAIR, VECTOR), "models"),
+    "messages.linear": ((STACK, jnp.ones((4, 2, 5)), jnp.ones((4, 2, 3))), "gram"),
     "linear.clipped_gradient": ((link, VECTOR, MATRIX, VECTOR, jnp.ones(2), 1.0), "targets"),
     "personal.dual": ((STACK, 1), "gram"),
     "proximal.project_ball": ((VECTOR, jnp.ones(2), 1.0), "center"),
     "sampling.poisson": ((KEY, 4.5, 0.5, 4), "num_clients"),
     "sampling.queue_rounds": (([3, 3], 1.5, 1), "num_epochs"),
     "sparse.transposed_product": ((ROWS, jnp.ones((2, 2), jnp.int32)), "coefficients"),
-    "user_gradients.of_linear": ((STACK, MATRIX, BATCH), "gram"),
 }
 
 

@@ -55,11 +55,6 @@ class Clipping(NamedTuple):
     info: Callable[[Any], dict[str, Array]]
 
 
-def clipped_sum_of(clipping: str) -> gradient.ClippedSum:
-    """Return the clipped sum of messages by this name in CLIPPINGS."""
-    return gradient.clipped_sum_by_layer if clipping == "per_layer" else gradient.clipped_sum
-
-
 def clipping_of(
     name: str, *, clip_norm: Scalar, noise_multiplier: Scalar, num_sampled: int, quantile: Scalar = 0.5
 ) -> Clipping:

@@ -30,7 +30,6 @@ import numpy as np
 import optax
 
 from bench.algorithms.base import Algorithm, Cost, Role, Scalar, State, check_noise_has_a_scale
-from bench.algorithms.parts.averaging import Server
 from bench.algorithms.parts.counting import num_parameters, used_at_least_once
 from bench.algorithms.parts.shared_arguments import SharedArguments
 from bench.algorithms.ranges import BelowOne, ClipNorm, Count, NonNegative, Positive, Range
@@ -107,7 +106,8 @@ def local_dpsgd(
     *,
     optimizer: LocalOptimizer | None = None,
     pull: Scalar | None = None,
-    server: Server | None = None,
+    server: Callable | None = None,
+    memory: Any = (),
     own: bool = False,
 ) -> Algorithm:
     """Return DP-SGD at every client, with averaging of some form.
@@ -117,7 +117,8 @@ def local_dpsgd(
         shared: see LocalDpsgdArguments.
         optimizer: of the clients; None takes `momentum_sgd`.
         pull: lambda >= 0; None adds no such term.
-        server: its update of w from w - mean; None takes the mean.
+        server: (w, memory, w - mean) -> (w, memory), its update of w; None takes the mean.
+        memory: of the server, before the first round.
         own: whether every client has a model of its own and goes on from that; the score is the mean over clients.
     """
     batch_size = shared.batch_size
@@ -140,7 +141,6 @@ def local_dpsgd(
         return rows, count, jnp.asarray(divisor, jnp.float32)
 
     def init(key):
-        memory = () if server is None else server.init(task.init_params)
         kept = (task.init_params, memory) if pull is not None or server is not None else ()
         theta = everywhere(task.init_params)
         return State(jnp.zeros((), jnp.int32), (theta, jax.vmap(stepping.init)(theta), kept))
@@ -157,7 +157,7 @@ def local_dpsgd(
         if server is None:
             w = mean
         else:
-            w, memory = server.step(w, memory, jax.tree.map(jnp.subtract, w, mean), 1.0)
+            w, memory = server(w, memory, jax.tree.map(jnp.subtract, w, mean))
         return theta if own else everywhere(w), (w, memory)
 
     def average(theta, tallies=()):

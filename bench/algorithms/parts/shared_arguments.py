@@ -5,11 +5,11 @@ A factory is written with the shared arguments as one object, and with its own a
     @sharing(SiloArguments, fixed=ONE_PHASE)
     def minibatch_sgd(task: Task, shared: SiloArguments, *, step_size: Scalar) -> Algorithm: ...
 
-A sweep sees one keyword-only signature with both, and calls minibatch_sgd(task, step_size=..., noise_multiplier=...).
+A sweep, `help` and a caller see one keyword-only signature with both, minibatch_sgd(task, *, step_size, ...).
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import wraps
 from inspect import Parameter
@@ -31,19 +31,12 @@ class SharedArguments:
 
 
 def sharing(
-    family: type[SharedArguments],
-    *,
-    last: Sequence[str] = (),
-    first: Sequence[str] = (),
-    fixed: Mapping[str, Any] | None = None,
-    **defaults: Any,
+    family: type[SharedArguments], *, fixed: Mapping[str, Any] | None = None, **defaults: Any
 ) -> Callable[[Callable[..., Algorithm]], Callable[..., Algorithm]]:
     """Give a factory (task, shared: family, *, its own arguments) the signature (task, *, all arguments).
 
     Args:
         family: the class whose fields are the shared arguments.
-        last: shared arguments without a default that come after the factory's own arguments without a default.
-        first: shared arguments with a default that come before the factory's own arguments with a default.
         fixed: values of shared arguments that the method does not offer.
         defaults: defaults of shared arguments that replace those of the family.
     """
@@ -61,7 +54,7 @@ def sharing(
             for field in fields(family)
             if field.name not in (fixed or {})
         ]
-        signature = declared.replace(parameters=[task, *_in_order(own, shared, last, first)])
+        signature = declared.replace(parameters=[task, *shared, *own])
 
         @wraps(factory)
         def make(task: Task, **arguments: Any) -> Algorithm:
@@ -74,20 +67,3 @@ def sharing(
         return make
 
     return decorate
-
-
-def _in_order(
-    own: list[Parameter], shared: list[Parameter], last: Sequence[str], first: Sequence[str]
-) -> list[Parameter]:
-    """Sort the parameters of a signature: those without a default, with `last` at their end, and then those with one,
-    `first`, the factory's own and the rest. The columns of results have this order.
-    """
-
-    def rank(parameter: Parameter) -> int:
-        if parameter.default is not Parameter.empty:
-            return 4 if parameter in own else 3 if parameter.name in first else 5
-        if parameter in own:
-            return 1
-        return 2 if parameter.name in last else 0
-
-    return sorted([*shared, *own], key=rank)

@@ -1,10 +1,10 @@
 """The arguments that all methods on silos share, declared once; see `shared_arguments`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from bench.algorithms.parts.shared_arguments import SharedArguments, sharing
+from bench.algorithms.parts.shared_arguments import SharedArguments
 from bench.algorithms.ranges import ClipNorm, Count, NonNegative, Positive
 
 SAMPLERS = ("all", "once", "fixed", "poisson")
@@ -50,13 +50,3 @@ class SiloArguments(SharedArguments):
     def of(cls, arguments: Mapping[str, Any]) -> Self:
         """Select the shared arguments among all arguments of a method; by default a method has one phase."""
         return super().of({**ONE_PHASE, **arguments})
-
-
-def silo_method(*, fixed: Mapping[str, Any] | None = None, **defaults: Any) -> Callable:
-    """Apply `sharing` with SiloArguments; the privacy parameters come last among the arguments without a default, which
-    is the order of the columns in results.
-
-    Args:
-        fixed, defaults: as for `sharing`.
-    """
-    return sharing(SiloArguments, last=("clip_norm", "noise_multiplier"), fixed=fixed, **defaults)

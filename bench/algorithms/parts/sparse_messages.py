@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 
-from bench.algorithms.parts.averaging import Message
 from bench.errors import InputError
 from bench.kernels import threefry
+from bench.kernels.messages import Messages
 from bench.kernels.order import kth_largest
 
 
@@ -26,41 +26,33 @@ def check_kept(kept: float) -> None:
         )
 
 
-def largest(kept: float) -> Message | None:
-    """Return the message of the k largest numbers of Delta_i in absolute value; of several alike all are kept.
+def largest(messages: Messages, kept: float) -> Messages:
+    """Return the k largest numbers of every message in absolute value, and 0 elsewhere; of several alike all are kept.
 
     Which they are differs by user and is private, so the server's noise stays as it is.
 
     Args:
-        kept: k / d; 1 changes nothing, and gives None.
+        messages: of the users.
+        kept: k / d; 1 changes nothing.
     """
-    if kept == 1:
-        return None
 
-    def of_user(delta: Any, common: tuple) -> Any:
+    def of_user(delta: Any) -> Any:
         sizes = jnp.abs(ravel_pytree(delta)[0])
         least = kth_largest(sizes, number_kept(kept, sizes.shape[0]))
         return jax.tree.map(lambda leaf: jnp.where(jnp.abs(leaf) >= least, leaf, 0), delta)
 
-    return Message(lambda key, w: (), of_user)
+    return messages if kept == 1 else messages.map(of_user)
 
 
-def at_random(kept: float) -> Message | None:
-    """Return the message of k random numbers of Delta_i, the same for all users of a round, and noise for these alone.
+def random_mask(key: Any, w: Any, kept: float) -> Any:
+    """Return 1 at k of the d numbers of w, uniformly at random, and 0 elsewhere.
 
     Args:
-        kept: k / d; 1 changes nothing, and gives None.
+        key: of public randomness.
+        w: the model.
+        kept: k / d.
     """
-    if kept == 1:
-        return None
-
-    def common(key: Any, w: Any) -> Any:
-        numbers, shaped = ravel_pytree(w)
-        draws = threefry.uniform(key, numbers.shape)
-        _, places = jax.lax.top_k(draws, number_kept(kept, numbers.shape[0]))
-        return shaped(jnp.zeros_like(numbers).at[places].set(1))
-
-    def masked(tree: Any, mask: Any) -> Any:
-        return jax.tree.map(jnp.multiply, tree, mask)
-
-    return Message(common, masked, masked)
+    numbers, shaped = ravel_pytree(w)
+    draws = threefry.uniform(key, numbers.shape)
+    _, places = jax.lax.top_k(draws, number_kept(kept, numbers.shape[0]))
+    return shaped(jnp.zeros_like(numbers).at[places].set(1))

@@ -1,4 +1,4 @@
-"""The arguments that all methods on silos share: in every signature, with the names, defaults and order of a sweep."""
+"""The arguments that all methods on silos share: in every signature, with the names and defaults of a sweep."""
 
 import inspect
 
@@ -6,14 +6,15 @@ import pytest
 from tiny_silos import random_records
 
 from bench.algorithms.base import Algorithm, Method, Scalar
-from bench.algorithms.parts.silo_arguments import ONE_PHASE, SiloArguments, silo_method
+from bench.algorithms.parts.shared_arguments import sharing
+from bench.algorithms.parts.silo_arguments import ONE_PHASE, SiloArguments
 from bench.data.task import Task
 from bench.sweeps.spec import parameters
 
 NEEDED = {"num_sampled": 3, "phase_rounds": 2, "clip_norm": 0.5, "noise_multiplier": 1.5}
 
 
-@silo_method(fixed=ONE_PHASE, sampler="once")
+@sharing(SiloArguments, fixed=ONE_PHASE, sampler="once")
 def echo(task: Task, shared: SiloArguments, *, step_size: Scalar, radius: Scalar = 2.0) -> Algorithm:
     """Answers with its arguments."""
     return shared, step_size, radius

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tiny_ppsgd import stored_task
 
-from bench.algorithms.parts.user_gradients import user_gradients
+from bench.algorithms.parts.user_changes import user_gradients
 from bench.errors import InputError
-from bench.kernels import user_gradients as kernel
+from bench.kernels import local_steps
 from bench.kernels.gradient import clip
 from bench.kernels.personal import Batch
 from bench.kernels.sparse import Rows, densify
@@ -38,9 +38,10 @@ def plain() -> np.ndarray:
     return np.einsum("qm,qmk,qmd->qkd", weight, x @ np.asarray(W).T - y, x)
 
 
+ONE = local_steps.LocalSteps(1.0, 1)
 FORMS = {
-    "of_loss": lambda: kernel.of_loss(squared_loss, jnp.zeros_like(W), W, BATCH),
-    "of_linear": lambda: kernel.of_linear(GRAM, W, BATCH),
+    "dense": lambda: local_steps.dense(squared_loss, jnp.zeros_like(W), ONE, W, BATCH),
+    "dual": lambda: local_steps.dual(GRAM, ONE, W, BATCH),
 }
 
 
@@ -77,9 +78,9 @@ def test_sparse_inputs_give_what_dense_ones_give():
     here = jax.tree.map(lambda leaf: leaf[CLIENTS[:, None], PLACES], rows)
     batch = BATCH._replace(examples=(here, BATCH.examples[1]))
     gram = jnp.einsum("nid,njd->nij", x, x, precision="highest")
-    sparse = kernel.of_linear(gram, W.T, batch)
-    dense = kernel.of_linear(gram, W, BATCH._replace(examples=(densify(here), BATCH.examples[1])))
-    loss = kernel.of_loss(sparse_squared_loss, jnp.zeros_like(W.T), W.T, batch)
+    sparse = local_steps.dual(gram, ONE, W.T, batch)
+    dense = local_steps.dual(gram, ONE, W, BATCH._replace(examples=(densify(here), BATCH.examples[1])))
+    loss = local_steps.dense(sparse_squared_loss, jnp.zeros_like(W.T), ONE, W.T, batch)
     of_sparse, of_dense, of_loss = jax.jit(lambda: [each.clipped_sum(1.0) for each in (sparse, dense, loss)])()
     for other in (of_dense.T, of_loss):
         np.testing.assert_allclose(of_sparse, other, rtol=1e-3, atol=1e-5)
@@ -95,7 +96,7 @@ def test_local_models_of_another_shape_are_held_at_0():
     )
     w = normal(5, *task.init_params.shape)
     batch = Batch(jnp.arange(2), None, jax.tree.map(lambda leaf: leaf[:2, :3], task.train), jnp.ones((2, 3)))
-    plainly = kernel.of_loss(squared_loss, jnp.zeros_like(w), w, batch)
+    plainly = local_steps.dense(squared_loss, jnp.zeros_like(w), ONE, w, batch)
     np.testing.assert_allclose(user_gradients(task, w, batch).norms, plainly.norms, rtol=1e-6)
 
 
@@ -109,6 +110,6 @@ def test_a_task_without_a_loss_is_refused():
 def test_a_task_chooses_the_form(has_gram, monkeypatch):
     asked, task = [], stored_task()
     for name in FORMS:
-        monkeypatch.setattr(kernel, name, lambda *args, name=name: asked.append(name))
+        monkeypatch.setattr(local_steps, name, lambda *args, name=name: asked.append(name))
     user_gradients(task if has_gram else dataclasses.replace(task, gram=None), task.init_params, BATCH)
-    assert asked == ["of_linear" if has_gram else "of_loss"]
+    assert asked == ["dual" if has_gram else "dense"]
