@@ -38,9 +38,8 @@ def same(one, other, rtol=1e-5, atol=1e-6):
 @pytest.mark.parametrize("sampler", cases(["poisson", "fixed"], slow={"fixed"}))
 def test_ditto_gives_the_numbers_of_the_example(sampler):
     task, args = TASK(0), SHARED | DITTO | {"sampler": sampler}
-    ours, example = (
-        m.make(task, **args) for m in (ALGORITHMS["ditto"], load_method(str(EXAMPLES / "own_models.py"))[1])
-    )
+    written = load_method(str(EXAMPLES / "own_models.py"))[1]
+    ours, example = (method.make(task, **args) for method in (ALGORITHMS["ditto"], written))
     here, there = run(ours), run(example)
     same(ours.public(here), example.public(there))
     same(ours.params(here), example.params(there))

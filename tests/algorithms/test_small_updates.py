@@ -9,8 +9,9 @@ from slow_cases import cases
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.dp_fedls import smoothed
-from bench.algorithms.parts.sparse_messages import at_random, largest, number_kept
+from bench.algorithms.parts.sparse_messages import largest, number_kept
 from bench.data.tasks.synthetic import synthetic
+from bench.kernels.messages import formed
 from bench.privacy.accounting import epsilon
 
 FEATURES = 40
@@ -105,14 +106,11 @@ def test_private_sparsification_has_noise_everywhere(name):
 
 
 def test_the_largest_numbers_are_kept():
-    delta = {"a": jnp.asarray([[0.1, -3.0], [2.0, 0.0]]), "b": jnp.asarray([-0.5])}
-    message = largest(0.4)
-    assert message is not None
-    kept = message.of_user(delta, ())
-    np.testing.assert_array_equal(kept["a"], [[0, -3], [2, 0]])
-    np.testing.assert_array_equal(kept["b"], [0])
-    assert largest(1.0) is None
-    assert at_random(1.0) is None
+    sent = formed({"a": jnp.asarray([[[0.1, -3.0], [2.0, 0.0]]]), "b": jnp.asarray([[-0.5]])})
+    kept = largest(sent, 0.4).each()
+    np.testing.assert_array_equal(kept["a"], [[[0, -3], [2, 0]]])
+    np.testing.assert_array_equal(kept["b"], [[0]])
+    assert largest(sent, 1.0) is sent
 
 
 def test_smoothing_solves_the_equation_of_its_docstring():
