@@ -19,7 +19,7 @@ from bench.comparison.request import Request
 from bench.comparison.search import Setting, Space, first_of, first_settings
 from bench.comparison.statements import SILENT, Statement, accounted_by, reading, releases_of
 from bench.data.task import Task
-from bench.errors import InputError, calling, unknown_name
+from bench.errors import InputError, calling, nearest, unknown_name
 from bench.privacy.accounting import epsilon
 from bench.sweeps import diagnose
 from bench.sweeps.spec import arguments, defaults_of, parameters
@@ -231,9 +231,11 @@ def _settled(
     args |= variant.args
     for name, parameter in keywords.items():
         if parameter.default is parameter.empty and name not in {*args, *space, noise}:
+            near = nearest(name, {*request.space, *defaults} - {*keywords})
             raise InputError(
-                f"{label} needs a value of {name}, which {problem.name} does not set: give --set {name}=VALUE, or "
-                "choose a task for methods of its kind"
+                f"{label} needs a value of {name}, which {problem.name} does not set: "
+                + (f"did you mean {near}? Otherwise " if near else "")
+                + f"give --set {name}=VALUE, or choose a task for methods of its kind"
             )
     return args, space
 
@@ -378,8 +380,6 @@ def _check_measured(candidate: Candidate, task: Task) -> None:
             state = algorithm.init(jax.random.key(0))
         with diagnose.calling(f"`params` of {name}", task):
             params = algorithm.params(diagnose.checked_state(state, name))
-        assert task.metrics is not None
-        with diagnose.calling(f"`metrics`, with what `params` of {name} returns,", task):
-            return task.metrics(params, task)
+        return diagnose.metrics_of(name, params, task)
 
     jax.eval_shape(at_start, task)

@@ -38,6 +38,18 @@ def calling(what: str, task: Task) -> Iterator[None]:
         yield
 
 
+def metrics_of(name: str, params: Any, task: Task) -> dict[str, Any]:
+    """Return the metrics of what `params` of a method of this name returned."""
+    assert task.metrics is not None
+    shapes = ", ".join(str(jnp.shape(leaf)) for leaf in jax.tree.leaves(params))
+    what = f"`metrics`, with what `params` of {name} returns, {shapes},"
+    if isinstance(params, list | None) or type(params) is tuple:
+        like = "no model like `task.init_params`, an Additive or a Personal"
+        what = f"`params` of {name} returns {_kind(params)}, {like}: `metrics`"
+    with calling(what, task):
+        return task.metrics(params, task)
+
+
 def checked_state(made: Any, name: str) -> State:
     """Return what `init` returned, if it is a State."""
     if not isinstance(made, State):

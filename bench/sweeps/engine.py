@@ -140,11 +140,7 @@ def _params(program: Program, task: Task, algorithm: Algorithm, state: State) ->
 
 
 def _metrics(program: Program, task: Task, algorithm: Algorithm, state: State) -> dict[str, Any]:
-    params = _params(program, task, algorithm, state)
-    assert task.metrics is not None
-    shapes = ", ".join(str(jnp.shape(leaf)) for leaf in jax.tree.leaves(params))
-    with diagnose.calling(f"`metrics`, with what `params` of {program.name} returns, {shapes},", task):
-        return task.metrics(params, task)
+    return diagnose.metrics_of(program.name, _params(program, task, algorithm, state), task)
 
 
 def evaluated(program: Program, task: Task, runs, hypers, state):

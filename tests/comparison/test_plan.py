@@ -130,9 +130,17 @@ def test_an_argument_that_nothing_gives_a_value_is_named():
     def powerful(task, *, step_size: Scalar, power: int):
         return walk(task, step_size=step_size**power)
 
-    with pytest.raises(InputError, match="powerful needs a value of power"):
+    with pytest.raises(InputError, match=r"powerful needs a value of power, which .* does not set: give --set power="):
         planned(powerful)
     assert planned(powerful, fixed={"power": 2}).candidates["powerful"].args == {"power": 2}
+
+
+def test_a_misspelt_argument_is_asked_after():
+    def misspelt(task, *, stepsize: Scalar):
+        return walk(task, step_size=stepsize)
+
+    with pytest.raises(InputError, match=r"did you mean step_size\? Otherwise give --set stepsize=VALUE"):
+        planned(misspelt)
 
 
 def private_walk(releases):
