@@ -51,11 +51,11 @@ def test_a_client_that_does_not_take_part_neither_moves_nor_matters(sampler, loc
     task = stored_task()
     args = dict(sampler=sampler, num_sampled=2, batch_size=2, local=local)
     before = last(task, 1, 10, **args)[0]
-    absent = ~before["local"].any((2, 3))  # [key, client]; everybody who takes part moves
+    absent = ~before["kept"].any((2, 3))  # [key, client]; everybody who takes part moves
     assert absent.any()
     assert not absent.all()
     for key in range(10):
         mask = np.broadcast_to(absent[key][:, None], (6, 9))
         after = last(with_garbage(task, mask), 1, 10, **args)[0]
         np.testing.assert_array_equal(before["w"][key], after["w"][key])
-        np.testing.assert_array_equal(before["local"][key], after["local"][key])
+        np.testing.assert_array_equal(before["kept"][key], after["kept"][key])

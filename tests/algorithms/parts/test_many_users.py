@@ -123,7 +123,7 @@ def test_blocks_of_a_stream_draw_independently():
     task = synthetic(0, num_clients=8, num_features=FEATURES, num_differing=1, delta_std=0.0, batch_size=2)
     args = dict(num_sampled=8, batch_size=2, sampler="all", noise_multiplier=0.0, personalization=0.0)
     (_, models), _ = rounds("ppsgd", task, BLOCK, number=1, **args)
-    own = np.asarray(models["local"])
+    own = np.asarray(models["kept"])
     assert len(np.unique(own.round(6), axis=0)) == 8
 
 
