@@ -258,7 +258,7 @@ def test_sampler_poisson_is_algorithm_2_with_sums_and_3_with_means(make, local, 
 def test_average_is_the_mean_of_the_iterates_before_the_last(local):
     args = dict(sampler="fixed", num_sampled=3, batch_size=2, local=local, average=True)
     iterates, _, _, params = played(stored_task, 7, **args)
-    form = {"w": params.w, "local": params.theta if local == "dense" else params.coefficients}
+    form = {"w": params.w, "kept": params.theta if local == "dense" else params.coefficients}
     agree([in_paper_form(stored_task(), form)], [reference.average_iterate(iterates)])
 
 
