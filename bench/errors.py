@@ -38,20 +38,20 @@ def unknown_name(kind: str, name: str, names: Iterable[str], remedy: str | None 
         remedy: in place of the list of names, where they are too many.
     """
     names = sorted(names)
-    near = nearest(name, names)
-    hint = remedy or f"choose from {', '.join(names)}." if near is None else f"did you mean {near}?"
+    suggestion = nearest(name, names)
+    hint = remedy or f"choose from {', '.join(names)}." if suggestion is None else f"did you mean {suggestion}?"
     return InputError(f"no {kind} is called {shown(name)}: {hint}")
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the one of the names that is meant by a misspelt one; None where none is near."""
-    in_lower_case = {known.lower(): known for known in names}
-    near = get_close_matches(name.lower(), in_lower_case, n=1)
-    return in_lower_case[near[0]] if near else None
+    """Return the valid name that is nearest to a misspelt one; None where none is near."""
+    in_lower_case = {valid.lower(): valid for valid in names}
+    matches = get_close_matches(name.lower(), in_lower_case, n=1)
+    return in_lower_case[matches[0]] if matches else None
 
 
-def all_of(errors: Sequence[InputError]) -> InputError:
-    """Return the one error that says all of these, which came up one after the other."""
+def combined_error(errors: Sequence[InputError]) -> InputError:
+    """Return one error with the messages of all, in their order."""
     return errors[0] if len(errors) == 1 else InputError("; ".join(dict.fromkeys(map(str, errors))))
 
 
@@ -101,8 +101,8 @@ def place_of(error: BaseException) -> str:
     packages, or else the last outside installed packages; "" where there is neither.
     """
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "site-packages" not in frame.filename]
-    own = [frame for frame in frames if not Path(frame.filename).is_relative_to(SUITE)] or frames
-    return f" ({own[-1].filename}, line {own[-1].lineno})" if own else ""
+    relevant = [frame for frame in frames if not Path(frame.filename).is_relative_to(SUITE)] or frames
+    return f" ({relevant[-1].filename}, line {relevant[-1].lineno})" if relevant else ""
 
 
 @cache  # asked for each of some 2,000 modules whenever something is sent to a worker
@@ -116,14 +116,14 @@ def of_the_user(file: str) -> bool:
 
 @contextmanager
 def calling(
-    what: str, remedy: Callable[[BaseException], str] = lambda error: "", *, on: str = "", but: tuple = ()
+    what: str, remedy: Callable[[BaseException], str] = lambda error: "", *, condition: str = "", but: tuple = ()
 ) -> Iterator[None]:
     """Turn an error in a user's code into an InputError that says what fails, why and where; its cause is the error.
 
     Args:
-        what: is called, such as "`round` of ppsgd".
+        what: what is called, such as "`round` of ppsgd".
         remedy: error -> what to do about it, to follow the place.
-        on: what it is called with, to follow "fails".
+        condition: what it is called with, to follow "fails".
         but: errors that are passed on, as those of a lack of memory are.
     """
     try:
@@ -131,7 +131,7 @@ def calling(
     except (InputError, MemoryError, *but):
         raise
     except (Exception, SystemExit) as error:
-        text = f"{what} fails{on}: {in_one_line(error)}{place_of(error)}{remedy(error)}"
+        text = f"{what} fails{condition}: {in_one_line(error)}{place_of(error)}{remedy(error)}"
         raise InputError(f"{text}; {TRACEBACK}=1 shows the whole traceback") from error
 
 

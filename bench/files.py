@@ -75,10 +75,10 @@ def check_writable(folder: Path) -> None:
     Raises:
         InputError: saying what is in the way.
     """
-    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if os.path.lexists(path))
-    if not there.is_dir():
-        raise InputError(f"cannot write {folder}: {there} is in the way: move it elsewhere")
-    if not os.access(there, os.W_OK | os.X_OK):
+    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if os.path.lexists(path))
+    if not existing.is_dir():
+        raise InputError(f"cannot write {folder}: {existing} is in the way: move it elsewhere")
+    if not os.access(existing, os.W_OK | os.X_OK):
         raise InputError(f"cannot write {folder}: no permission; choose another --out")
 
 
@@ -112,8 +112,8 @@ def remember(path: Path, content: Any) -> None:
 
 def recorded(path: Path) -> dict[str, Any]:
     """Return the entries of a file of `record`, by name; none where it is missing or damaged."""
-    known = recall(path)
-    return known if isinstance(known, dict) else {}
+    content = recall(path)
+    return content if isinstance(content, dict) else {}
 
 
 def record(path: Path, name: str, entry: Any) -> None:

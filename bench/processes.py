@@ -43,11 +43,11 @@ def cores() -> list[int]:
 
 def shares(workers: int) -> list[tuple[int, ...]]:
     """Return the cores of each worker in equal shares; several workers share a core where there are more workers."""
-    own: Sequence[int] = cores()
-    if workers >= len(own):
-        return [(own[number % len(own)],) for number in range(workers)]
-    bounds = [round(number * len(own) / workers) for number in range(workers + 1)]
-    return [tuple(own[low:high]) for low, high in pairwise(bounds)]
+    all_cores: Sequence[int] = cores()
+    if workers >= len(all_cores):
+        return [(all_cores[number % len(all_cores)],) for number in range(workers)]
+    bounds = [round(number * len(all_cores) / workers) for number in range(workers + 1)]
+    return [tuple(all_cores[low:high]) for low, high in pairwise(bounds)]
 
 
 class Worker:
@@ -63,21 +63,21 @@ class Worker:
     """
 
     def __init__(self, cores: Sequence[int] = (), environment: Mapping[str, str] | None = None):
-        mine, its = socket.socketpair()
+        driver_end, worker_end = socket.socketpair()
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH"), os.getcwd()]))
         threads = {"OPENBLAS_NUM_THREADS": str(max(1, len(cores)))}
-        with its:
+        with worker_end:
             self.process = subprocess.Popen(
-                [*COMMAND, str(its.fileno()), *map(str, cores)],
+                [*COMMAND, str(worker_end.fileno()), *map(str, cores)],
                 env={**threads, **os.environ, "PYTHONPATH": path, **(environment or {})},
-                pass_fds=[its.fileno()],
+                pass_fds=[worker_end.fileno()],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )
-        self.connection = Connection(mine.detach())
+        self.connection = Connection(driver_end.detach())
         self.known: list[str] = []
 
-    def call(self, function: Callable, *args: Any, report: Callable[[Any], object] = lambda said: None) -> Any:
+    def call(self, function: Callable, *args: Any, report: Callable[[Any], object] = lambda message: None) -> Any:
         """Return what the worker's call of a function returns.
 
         Args:
@@ -208,9 +208,9 @@ def serve() -> None:
 
     Garbage is looked for a hundredth as often: with many tables that takes a fifteenth of the time.
     """
-    number, *own = map(int, sys.argv[1:])
-    if own and hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, own)
+    number, *assigned = map(int, sys.argv[1:])
+    if assigned and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, assigned)
     gc.set_threshold(100 * gc.get_threshold()[0])
     _driver.append(Connection(number))
     arrived: queue.SimpleQueue[bytes] = queue.SimpleQueue()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from bench.comparison.defaults import EPSILONS, NUM_SETTINGS
-from bench.errors import InputError, all_of
+from bench.errors import InputError, combined_error
 from bench.inputs.options import Out, Workers
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _compared(
                 continue
             yield compared
     if failed:
-        raise all_of(failed)
+        raise combined_error(failed)
 
 
 def add_to_board(

@@ -254,7 +254,7 @@ def made(make: Callable[[int], Task], trial: int, name: str) -> Task:
     Raises:
         InputError: where the function fails, or gives something else.
     """
-    with calling(f"the task function of {name}", on=f" on trial {trial}"):
+    with calling(f"the task function of {name}", condition=f" on trial {trial}"):
         return checked(make(trial), name)
 
 

@@ -13,7 +13,7 @@ import jax
 
 from bench.data.files import DataFiles
 from bench.data.task import Task
-from bench.errors import InputError, all_of
+from bench.errors import InputError, combined_error
 from bench.execution import compile_cache
 from bench.execution.executor import Executor
 from bench.execution.pool import Pool
@@ -390,4 +390,4 @@ def run_all(upcoming: Sequence[Opener], pool: Pool, *, most: int | None = None, 
             driver.submit()
             driver.receive()
     if driver.errors:
-        raise all_of(driver.errors)
+        raise combined_error(driver.errors)

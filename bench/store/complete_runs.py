@@ -32,7 +32,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def made_on_cpus(rows: pd.DataFrame) -> pd.Series:
-    """Return of each row whether it was made on a CPU and not on a GPU or TPU; rows without a device count as such."""
+    """Return whether each row was made on a CPU, not on a GPU or TPU; rows without a device count as made on a CPU."""
     if "device" not in rows:
         return pd.Series(True, rows.index)
     return rows["device"].isna() | rows["device"].astype(str).str.contains("cpu")
@@ -42,7 +42,7 @@ class Shape(NamedTuple):
     """What the rows of a point's run look like.
 
     evaluations: rows of a run.
-    columns: that a part must have for them.
+    columns: the columns that a part must have.
     asked: the columns that identify its runs.
     computed: the columns that are computed from them.
     defaults: column -> the value of rows that have none.
@@ -56,15 +56,15 @@ class Shape(NamedTuple):
 
 
 def rounded(value: Any) -> Any:
-    """Return a value as it counts for what was asked: a number with nine digits, where it is not whole."""
+    """Return a value as it identifies a run: a number that is no integer is rounded to nine digits."""
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) and not float(value).is_integer() else value
 
 
 def point_id(asked: Mapping[str, Any], defaults: Mapping[str, Any] = NOTHING) -> str:
     """Return a digest of what was asked for; missing values, and those that are the defaults, change nothing."""
     texts = {name: as_text(value) for name, value in asked.items()}
-    said = {name: text for name, text in texts.items() if text not in ("", as_text(defaults.get(name)))}
-    return hashlib.blake2b(json.dumps(said, sort_keys=True).encode(), digest_size=8).hexdigest()
+    settings = {name: text for name, text in texts.items() if text not in ("", as_text(defaults.get(name)))}
+    return hashlib.blake2b(json.dumps(settings, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
 def as_text(value: Any) -> str:
@@ -119,28 +119,28 @@ class Points:
         self._asked: dict[tuple[str, tuple[str, ...]], dict[str, str]] | None = None  # found when first needed
 
     def recognised(self, settings: pd.DataFrame) -> dict[str, str]:
-        """Id in rows -> id of the point of which they are runs, for all rows that are runs of a point.
+        """Return id in rows -> id of the point of which they are runs, for all rows that are runs of a point.
 
         Args:
             settings: a row for each id, from `settings_in`.
         """
-        found = {id: id for id in settings["point"] if id in self.shapes}
-        others = settings[~settings["point"].isin(list(found))]
-        for (algorithm, names), points in self._by_what_was_asked().items() if len(others) else ():
-            rows = others[others["algorithm"] == algorithm]
+        point_of = {id: id for id in settings["point"] if id in self.shapes}
+        unmatched = settings[~settings["point"].isin(list(point_of))]
+        for (algorithm, names), points in self._by_what_was_asked().items() if len(unmatched) else ():
+            rows = unmatched[unmatched["algorithm"] == algorithm]
             if len(rows):
                 keys = rows_as_text(rows, names, self.shapes[next(iter(points.values()))].defaults)
                 fits = keys.isin(list(points))
-                found |= dict(zip(rows.loc[fits, "point"], keys[fits].map(points), strict=True))
-        computed = {id: self.shapes[of].computed for id, of in found.items() if self.shapes[of].computed}
-        names = settings.columns.intersection(["point", *{name for of in computed.values() for name in of}])
+                point_of |= dict(zip(rows.loc[fits, "point"], keys[fits].map(points), strict=True))
+        computed = {id: self.shapes[point].computed for id, point in point_of.items() if self.shapes[point].computed}
+        names = settings.columns.intersection(["point", *{name for columns in computed.values() for name in columns}])
         for row in settings.loc[settings["point"].isin(list(computed)), names].to_dict("records"):
-            if not _alike(row, computed[row["point"]]):
-                del found[row["point"]]
-        return found
+            if not _computed_alike(row, computed[row["point"]]):
+                del point_of[row["point"]]
+        return point_of
 
     def _by_what_was_asked(self) -> dict[tuple[str, tuple[str, ...]], dict[str, str]]:
-        """(Algorithm, names of columns) -> text of these columns -> id of the point."""
+        """Return (algorithm, names of columns) -> text of these columns -> id of the point."""
         if self._asked is None:
             self._asked = {}
             for id, shape in self.shapes.items():
@@ -151,28 +151,28 @@ class Points:
         return self._asked
 
 
-def _alike(row: Mapping[Any, Any], computed: Mapping[str, Any]) -> bool:
+def _computed_alike(row: Mapping[Any, Any], computed: Mapping[str, Any]) -> bool:
     """Return whether a row's computed columns are the expected ones; those that it lacks are passed over."""
     for name, value in computed.items():
-        there = row.get(name)
-        if there is None or (isinstance(there, float) and np.isnan(there)):
+        stored = row.get(name)
+        if stored is None or (isinstance(stored, float) and np.isnan(stored)):
             continue
-        if not isinstance(there, str | int | float | np.number | np.bool_):
+        if not isinstance(stored, str | int | float | np.number | np.bool_):
             return False
-        if isinstance(value, str) or isinstance(there, str):
-            if there != value:
+        if isinstance(value, str) or isinstance(stored, str):
+            if stored != value:
                 return False
-        elif there != value and not abs(there - value) <= TOLERANCE * abs(value):
+        elif stored != value and not abs(stored - value) <= TOLERANCE * abs(value):
             return False
     return True
 
 
 class Sound(NamedTuple):
-    """What was found in a part.
+    """The runs of a part that can be used, and what is wrong with the others.
 
-    kept: rows of whole runs of the sweep's points, each run once, [row].
-    left_out: what is wrong, in words -> how many runs that is true of.
-    runs: those that are kept, (id of the point, trial, seed).
+    kept: whether a row is kept: it is of a complete run of a point of the sweep, and each run is kept once, [row].
+    left_out: what is wrong, in words -> the number of such runs.
+    runs: the runs that are kept, (id of the point, trial, seed).
     """
 
     kept: np.ndarray
@@ -184,43 +184,43 @@ def sound_runs(
     table: pa.Table,
     schema: pa.Schema,
     shapes: Mapping[str, Shape],
-    others: Set[tuple] = frozenset(),
+    elsewhere: Set[tuple] = frozenset(),
     points: Mapping[str, str] | None = None,
     *,
     keep_others: bool = False,
 ) -> Sound:
-    """Sort the rows of a part.
+    """Separate the runs of a part that can be used from the others.
 
     Args:
         table: the part, or its columns IDENTITY and rounds where `points` is given.
-        schema: columns of the whole part.
+        schema: all columns of the part.
         shapes: id of a point of the sweep -> the shape of its runs.
-        others: runs that were found elsewhere, (id of the point, trial, seed).
+        elsewhere: runs that were found elsewhere, (id of the point, trial, seed).
         points: id in the rows -> id of the point of which they are runs; default as `Points.recognised` finds.
         keep_others: whether runs of no point of the sweep are kept, unless they have the id of one.
     """
-    known = Points(shapes).recognised(settings_in(table)) if points is None else points
+    point_of = Points(shapes).recognised(settings_in(table)) if points is None else points
     rows = table.select([*IDENTITY, "rounds"]).to_pandas()
     runs = rows.groupby(IDENTITY)["rounds"].agg(["size", "nunique"])
     ids = runs.index.get_level_values("point")
-    shape_of = {id: shapes[known[id]] if id in known else None for id in ids.unique()}
-    evaluations = ids.map({id: -1 if of is None else of.evaluations for id, of in shape_of.items()})
-    here = frozenset(schema.names)
-    lacking = ids.map({id: of is not None and not of.columns <= here for id, of in shape_of.items()})
-    named = [(known.get(id, id), trial, seed) for id, trial, seed in runs.index]
+    shape_of = {id: shapes[point_of[id]] if id in point_of else None for id in ids.unique()}
+    evaluations = ids.map({id: -1 if shape is None else shape.evaluations for id, shape in shape_of.items()})
+    columns = frozenset(schema.names)
+    lacking = ids.map({id: shape is not None and not shape.columns <= columns for id, shape in shape_of.items()})
+    named = [(point_of.get(id, id), trial, seed) for id, trial, seed in runs.index]
     unknown = evaluations.to_numpy() < 0
     incomplete = ((runs["size"] != evaluations) | (runs["nunique"] != evaluations)).to_numpy()
     wrong = {
         STALE: unknown & (ids.isin(list(shapes)) if keep_others else True),
         BROKEN: ~unknown & incomplete | lacking.to_numpy(bool),
-        COPIED: np.fromiter((run in others for run in named), bool, len(runs))
+        COPIED: np.fromiter((run in elsewhere for run in named), bool, len(runs))
         | pd.Series(named).duplicated().to_numpy(bool),
     }
     good, left_out = np.ones(len(runs), bool), {}
-    for words, found in wrong.items():
-        if count := int((found & good).sum()):
+    for words, mask in wrong.items():
+        if count := int((mask & good).sum()):
             left_out[words] = count
-        good &= ~found
+        good &= ~mask
     kept = pd.MultiIndex.from_frame(rows[IDENTITY]).isin(runs.index[good])
     return Sound(kept, left_out, {run for run, fits in zip(named, good, strict=True) if fits})
 

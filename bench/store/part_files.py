@@ -1,4 +1,4 @@
-"""Results on disk: one Parquet part per finished chunk, written then renamed, in results/<scale>/<sweep>/.
+"""Results on disk: one Parquet part per finished chunk, written then renamed, in the folder of a sweep.
 
 `pandas.read_parquet` on the folder gives the whole table, one row per run and evaluation. Files and folders
 whose names begin with "_" or "." are not part of it: parts being written, and parts set aside. Methods differ in
@@ -26,10 +26,10 @@ from bench.files import write_whole
 IDENTITY = ["point", "trial", "seed"]  # names a run: no two rows of one `rounds` share these
 
 
-WHOLE, TEXT = (pa.types.is_integer,), (pa.types.is_string, pa.types.is_large_string)
+INTEGER, TEXT = (pa.types.is_integer,), (pa.types.is_string, pa.types.is_large_string)
 REQUIRED = {  # columns that every part has, and of which kind
     **dict.fromkeys(("point", "sweep", "algorithm", "task"), TEXT),
-    **dict.fromkeys(("trial", "seed", "rounds"), WHOLE),
+    **dict.fromkeys(("trial", "seed", "rounds"), INTEGER),
 }
 DIGEST_IN_NAME = re.compile(r"part-[0-9a-f]{16}-([0-9a-f]{16})\.parquet")
 COLUMNS = "columns.parquet"
@@ -54,7 +54,7 @@ class UnusablePart(InputError):
 
 
 def content_digest(content: bytes | pa.Buffer) -> str:
-    """Return the digest of a file's bytes that stands in its name."""
+    """Return the digest of a file's bytes, which is part of its name."""
     return hashlib.blake2b(content, digest_size=8).hexdigest()
 
 
@@ -117,7 +117,7 @@ def read_part(
 
 
 def readable_parts(folder: Path, problems: list[str], remedy: str = REDO) -> Iterator[tuple[Path, pa.Table]]:
-    """Yield the parts that can be used, and for every other one a sentence that goes to `problems`.
+    """Yield the parts that can be used; a sentence about every other one is added to `problems`.
 
     Args:
         folder: of one sweep at one scale.
@@ -187,7 +187,7 @@ def read(
 
 
 def _sorted_categories(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with the categories of text in alphabetical order, in which groups and sorted rows come then."""
+    """Return the rows with the categories of text in alphabetical order, by which groups and rows are then sorted."""
     text = {name: column for name, column in rows.items() if isinstance(column.dtype, pd.CategoricalDtype)}
     return rows.assign(
         **{str(name): column.cat.set_categories(sorted(column.cat.categories)) for name, column in text.items()}
@@ -204,13 +204,13 @@ def unified(schemas: Mapping[Any, pa.Schema], remedy: str = "move the wrong part
     Raises:
         InputError: where a column is of two kinds, such as text and numbers; names the second table and the column.
     """
-    whole = pa.schema([])
+    union = pa.schema([])
     for path, schema in schemas.items():
         try:
-            whole = pa.unify_schemas([whole, schema], promote_options="permissive")
+            union = pa.unify_schemas([union, schema], promote_options="permissive")
         except pa.ArrowException as error:
             raise InputError(f"{path} does not fit the others ({in_one_line(error)}): {remedy}") from None
-    return whole
+    return union
 
 
 def runs_in(table: pa.Table) -> pd.DataFrame:
@@ -219,7 +219,7 @@ def runs_in(table: pa.Table) -> pd.DataFrame:
 
 
 def renamed(table: pa.Table, ids: Mapping[str, str]) -> pa.Table:
-    """Return the rows of a part with other ids of points, where they are to have others."""
+    """Return the rows of a part with the ids of points replaced: `ids` is old id -> new id, for those that change."""
     points = table["point"].to_pandas().astype(object)
     changed = points.map(lambda id: ids.get(id, id))
     if changed.equals(points):
@@ -242,7 +242,7 @@ def as_file(table: pa.Table) -> pa.Buffer:
 
 
 def write(path: Path, content: bytes | pa.Buffer) -> None:
-    """Write a file into a folder that is there; it is on the disk, or it does not exist.
+    """Write a file into an existing folder, atomically and durably.
 
     Raises:
         InputError: where it cannot be written.

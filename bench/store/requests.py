@@ -52,8 +52,8 @@ class GridRequest(NamedTuple):
         """The default name of the folder: the sweep, the changed columns, and a digest of the kind of request."""
         changed = [*sorted(self.grid), *([f"rounds_{self.rounds}"] if self.rounds else [])]
         digest = hashlib.blake2b(self.kind.encode(), digest_size=3).hexdigest()
-        on = [f"on_{self.task}"] if self.task else []
-        return "-".join(["-".join([self.sweep, *changed, *on])[:90].rstrip("-_"), digest])
+        suffix = [f"on_{self.task}"] if self.task else []
+        return "-".join(["-".join([self.sweep, *changed, *suffix])[:90].rstrip("-_"), digest])
 
 
 def checked_name(name: str, taken: Mapping[str, Any]) -> str:
@@ -90,7 +90,7 @@ def read_request(folder: Path) -> GridRequest | None:
 
 
 def write_request(folder: Path, request: GridRequest) -> None:
-    """Write the request's file, whole or not at all."""
+    """Write the request's file atomically."""
     path = folder / REQUEST
     try:
         write_whole(path, json.dumps(request._asdict(), indent=1) + "\n")
@@ -109,12 +109,12 @@ def prepare(folder: Path, request: GridRequest, *, fresh: bool = False) -> GridR
             be written.
     """
     with Store(folder):
-        there = read_request(folder) if not fresh else None
-        if there is not None and there.kind == request.kind:
-            request = there.joined(request)
+        stored = read_request(folder) if not fresh else None
+        if stored is not None and stored.kind == request.kind:
+            request = stored.joined(request)
         elif parts_in(folder) and not fresh:
             raise InputError(f"{folder} holds other results: choose another --name, or move the folder elsewhere")
-        if request != there:
+        if request != stored:
             write_request(folder, request)
     return request
 

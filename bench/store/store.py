@@ -99,7 +99,7 @@ class Store:
         twice: bool = False,
         keep_others: bool = False,
     ) -> pd.DataFrame:
-        """Return the runs that are there and whole, one row each with the columns of IDENTITY; `point` is the id of the
+        """Return the complete runs in the folder, one row each with the columns of IDENTITY; `point` is the id of the
         point.
 
         What is damaged or foreign, and rows of other points than these (another setting, other data, another version of
@@ -108,7 +108,7 @@ class Store:
 
         Args:
             shapes: id of a point -> what its runs look like.
-            more: gives further ones, in case there are other points than these here.
+            more: gives further shapes, called where the folder has other points than these.
             twice: whether two parts may hold the same run, as before `replace`.
             keep_others: whether rows of other points stay where they are.
 
@@ -125,22 +125,22 @@ class Store:
             except UnusablePart as error:
                 unusable[path] = error
         points = Points(shapes)
-        found = {path: points.recognised(rows) for path, rows in settings.items()}
-        if more is not None and any(len(found[path]) < len(rows) for path, rows in settings.items()):
+        points_of = {path: points.recognised(rows) for path, rows in settings.items()}
+        if more is not None and any(len(points_of[path]) < len(rows) for path, rows in settings.items()):
             points = Points({**more(), **shapes})
-            found = {path: points.recognised(rows) for path, rows in settings.items()}
+            points_of = {path: points.recognised(rows) for path, rows in settings.items()}
         for path, rows in settings.items():
-            self._note_ids(rows, found[path], points.shapes)
-            self.recognised |= {*found[path]}
+            self._note_ids(rows, points_of[path], points.shapes)
+            self.recognised |= {*points_of[path]}
         for path, error in unusable.items():
             place = self._set_aside(path, "corrupt" if error.damaged else "foreign")
-            again = ", its runs are done again" if error.damaged else ""
-            self.notes.append(f"{error}: set aside as {place}{again}")
-        there: set[tuple] = set()
+            consequence = ", its runs are done again" if error.damaged else ""
+            self.notes.append(f"{error}: set aside as {place}{consequence}")
+        stored: set[tuple] = set()
         schemas = {}
         for path, (rows, schema) in runs.items():
-            known = frozenset() if twice else there
-            sound = sound_runs(rows, schema, points.shapes, known, found[path], keep_others=keep_others)
+            earlier = frozenset() if twice else stored
+            sound = sound_runs(rows, schema, points.shapes, earlier, points_of[path], keep_others=keep_others)
             if sound.left_out:
                 # Aside first, good rows back second: a kill in between has them done again, never twice.
                 place = self._set_aside(path, "stale" if STALE in sound.left_out else "corrupt")
@@ -151,26 +151,26 @@ class Store:
                     self._write_part(table.filter(pa.array(sound.kept)))
             if sound.runs:
                 schemas[path] = schema
-            there |= sound.runs
+            stored |= sound.runs
         self._name_columns(schemas)
-        return pd.DataFrame(sorted(there), columns=IDENTITY)
+        return pd.DataFrame(sorted(stored), columns=IDENTITY)
 
-    def _note_ids(self, settings: pd.DataFrame, found: Mapping[str, str], shapes: Mapping[str, Shape]) -> None:
+    def _note_ids(self, settings: pd.DataFrame, point_of: Mapping[str, str], shapes: Mapping[str, Shape]) -> None:
         """Add to `known_as` under which ids, and with which computed numbers, points have runs here.
 
         Args:
             settings: a row for each id, from `settings_in`.
-            found: id in the rows -> id of the point.
+            point_of: id in the rows -> id of the point.
             shapes: id of a point -> what its runs look like.
         """
-        for row in settings[settings["point"].isin(list(found))].to_dict("records"):
-            id = found[row["point"]]
+        for row in settings[settings["point"].isin(list(point_of))].to_dict("records"):
+            id = point_of[row["point"]]
             if id not in self.known_as and (row["point"] != id or shapes[id].computed):
                 numbers = {name: row[name] for name in shapes[id].computed if name in row}
                 self.known_as[id] = {"point": row["point"], **numbers}
 
     def _name_columns(self, schemas: Mapping[Any, pa.Schema]) -> None:
-        """Have `columns.parquet` name the columns of these tables, by name, and no others."""
+        """Make `columns.parquet` name exactly the columns of these tables."""
         path = self.folder / COLUMNS
         if not schemas:
             path.unlink(missing_ok=True)
@@ -178,9 +178,9 @@ class Store:
         schema = unified(schemas)
         if schema == self._schema and path.exists():
             return
-        there = parquet(path.read_bytes()) if path.is_file() else None
+        stored = parquet(path.read_bytes()) if path.is_file() else None
         # The order of the columns is that in which parts were read, and means nothing.
-        if there is None or {*there.schema} != {*schema}:
+        if stored is None or {*stored.schema} != {*schema}:
             write(path, as_file(schema.empty_table()))
         self._schema = schema
 
@@ -200,9 +200,9 @@ class Store:
             self.notes.append(f"{len(paths)} parts are set aside in {self.folder / SET_ASIDE['stale']}")
 
     def replace(self, tables: Sequence[pa.Table]) -> None:
-        """Put parts with these tables in place of all that are there.
+        """Replace all parts by parts with these tables.
 
-        Killed on the way, all runs are there, and some of them twice, which the next writer sets aside.
+        If the process is killed on the way, no run is lost; some exist twice, which the next writer sets aside.
 
         Raises:
             InputError: where they cannot be written; what was there stays.
@@ -216,6 +216,6 @@ class Store:
     def write(self, rows: pd.DataFrame) -> Path:
         """Add a finished chunk."""
         table = pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata(None)
-        there = {self.folder: self._schema} if self._schema else {}
-        self._name_columns(there | {"the table of new rows": table.schema})
+        schemas = {self.folder: self._schema} if self._schema else {}
+        self._name_columns(schemas | {"the table of new rows": table.schema})
         return self._write_part(table)

@@ -34,7 +34,7 @@ def calling(what: str, task: Task) -> Iterator[None]:
         of_tree = isinstance(error, TypeError) and not isinstance(task.init_params, jax.Array | np.ndarray)
         return f": the model of {task.name} is a tree of arrays, so compute with jax.tree.map" if of_tree else ""
 
-    with errors.calling(what, remedy, on=f" on {task.name}", but=(jax.errors.JaxRuntimeError,)):
+    with errors.calling(what, remedy, condition=f" on {task.name}", but=(jax.errors.JaxRuntimeError,)):
         yield
 
 
