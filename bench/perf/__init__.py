@@ -52,8 +52,8 @@ def report(names: list[str], data_files: DataFiles | None = None, out: Path | No
     Raises:
         InputError: where the file is no such file, or cannot be written.
     """
-    known = recorded(out) if out else {}
-    if out and os.path.lexists(out) and not (known and set(known) <= set(BENCHMARKS)):
+    earlier = recorded(out) if out else {}
+    if out and os.path.lexists(out) and not (earlier and set(earlier) <= set(BENCHMARKS)):
         raise InputError(f"--out {out} is no file of `bench perf`: name another file")
     device = jax.local_devices()[0]
     about = {
@@ -64,7 +64,7 @@ def report(names: list[str], data_files: DataFiles | None = None, out: Path | No
         "jax": jax.__version__,
         "commit": commit(),
     }
-    found: dict[str, dict] = {}
+    shares_of_limit: dict[str, dict] = {}
     console = Console(width=None if Console().is_terminal else 150)
     console.print(f"{about['device']}, {about['cores']} cores, jax {about['jax']}")
     for name in names:
@@ -78,13 +78,15 @@ def report(names: list[str], data_files: DataFiles | None = None, out: Path | No
             table.add_row(line.what, f"{line.value:.3g}", line.unit, line.wanted, escape(line.remarks))
         console.print(table)
         numbers = [line._asdict() for line in lines if math.isfinite(line.value)]
-        found[name] = shares.report(name, data_files or DataFiles(), console)
+        shares_of_limit[name] = shares.report(name, data_files or DataFiles(), console)
         if out:
             try:
-                record(out, name, about | {"load_before": busy, "lines": numbers, "shares_of_limit": found[name]})
+                record(
+                    out, name, about | {"load_before": busy, "lines": numbers, "shares_of_limit": shares_of_limit[name]}
+                )
             except OSError as error:
                 raise cannot_write(error, out) from None
-    if any(found.values()):
+    if any(shares_of_limit.values()):
         console.print(shares.NOTE)
     if out:
         print(out)
@@ -107,9 +109,9 @@ def report_accelerator(out: Path | None, data_files: DataFiles | None = None) ->
             "with ./run_all.sh --gpu; `perf` without a name measures this processor"
         )
     path = out or Path(f"perf-{re.sub('[^a-z0-9]+', '-', device.device_kind.lower()).strip('-')}.json")
-    measured = json.dumps(accelerator.measure(data_files), indent=1) + "\n"
+    numbers = json.dumps(accelerator.measure(data_files), indent=1) + "\n"
     try:
-        write_whole(path, measured)
+        write_whole(path, numbers)
     except OSError as error:
         raise cannot_write(error, path) from None
     print(path)

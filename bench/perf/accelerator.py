@@ -37,9 +37,9 @@ PIXELS, CLASSES = 784, 10
 class Probe(NamedTuple):
     """One measurement.
 
-    what: is measured.
+    what: what is measured.
     make: the compiled program; raises InputError where data are missing.
-    counted: of `unit` in a unit of the workload; where `unit` is a time, so many units of the workload take it.
+    counted: the number of `unit` in a unit of the workload; where `unit` is a time, the units of the workload in it.
     unit: of the value.
     """
 
@@ -59,9 +59,9 @@ def random_digits(num_users: int) -> Task:
     rng = np.random.default_rng(0)
     pixels = rng.random((num_users, users.EXAMPLES, PIXELS), np.float32)
     labels = rng.integers(CLASSES, size=(num_users, users.EXAMPLES))
-    made = list(zip(pixels, labels, strict=True))
+    examples = list(zip(pixels, labels, strict=True))
     names = {"name": f"random_digits_{num_users}", "source": "generated", "checksum": ""}
-    task = digit_task(Digits(made, made[:1] * num_users), model="cnn", batch_size=users.EXAMPLES, **names)
+    task = digit_task(Digits(examples, examples[:1] * num_users), model="cnn", batch_size=users.EXAMPLES, **names)
     return dataclasses.replace(task, metrics=_size, evaluation=None)
 
 
@@ -84,7 +84,7 @@ def cell(model: str, data_files: DataFiles | None = None) -> Workload:
 
 def probes(data_files: DataFiles | None = None, counts: tuple[int, ...] = COUNTS) -> list[Probe]:
     """Return all measurements, those that matter most first."""
-    found = [
+    all_probes = [
         Probe("DP-SGD, CNN of 26,010 parameters, batch 256", pfl.cnn_workload, pfl.BATCH, "examples/s"),
         *(
             Probe(f"DP-SGD on CIFAR-10, {name}, batch 256", partial(pfl.colour_workload, name), pfl.BATCH, "examples/s")
@@ -104,11 +104,11 @@ def probes(data_files: DataFiles | None = None, counts: tuple[int, ...] = COUNTS
             ("network of 26,000 parameters, PPSGD", "ppsgd", random_digits),
         ):
             run = partial(lambda name, make, number: users.round_of(name, make(number)), name, make, number)
-            found.append(Probe(f"{what}, {number:,} users", run, number, "client updates/s"))
-    return found
+            all_probes.append(Probe(f"{what}, {number:,} users", run, number, "client updates/s"))
+    return all_probes
 
 
-def measured(probe: Probe) -> dict[str, Any]:
+def measurement(probe: Probe) -> dict[str, Any]:
     """Compile and time one program: its value, milliseconds of a unit, share of the limit that binds, and memory."""
     began = time.perf_counter()
     workload = probe.make()
@@ -147,23 +147,23 @@ def measure(
         What can be written as JSON: the device, its limits, what was measured, and what was left out, with the reason.
     """
     began, device = time.monotonic(), jax.local_devices()[0]
-    found: list[dict[str, Any]] = []
+    measurements: list[dict[str, Any]] = []
     left_out: dict[str, str] = {}
     for probe in probes(data_files, counts):
         if time.monotonic() - began > seconds:
             left_out[probe.what] = f"{seconds:g} s had passed"
         else:
             try:
-                found.append(measured(probe))
+                measurements.append(measurement(probe))
             except InputError as error:
                 left_out[probe.what] = str(error)
             except jax.errors.JaxRuntimeError as error:  # mostly for lack of memory
                 left_out[probe.what] = in_one_line(error)
-        say(f"{probe.what}: {left_out.get(probe.what) or _in_words(found[-1])}")
+        say(f"{probe.what}: {left_out.get(probe.what) or _in_words(measurements[-1])}")
     if importlib.util.find_spec("opacus") is None:
         left_out["Opacus"] = "it is not installed: pip install '.[opacus]'"
     elif time.monotonic() - began <= seconds:
-        found += [
+        measurements += [
             {"what": example.what, "value": example.value, "unit": example.unit} for example in pfl.clipping_cnn()
         ]
     return {
@@ -177,12 +177,10 @@ def measure(
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
         "commit": commit(),
         "seconds": round(time.monotonic() - began),
-        "measured": found,
+        "measured": measurements,
         "left_out": left_out,
     }
 
 
-def _in_words(found: dict[str, Any]) -> str:
-    return (
-        f"{found['value']:,.3g} {found['unit']}, {100 * found['share_of_limit']:.0f} % of the limit of {found['limit']}"
-    )
+def _in_words(row: dict[str, Any]) -> str:
+    return f"{row['value']:,.3g} {row['unit']}, {100 * row['share_of_limit']:.0f} % of the limit of {row['limit']}"

@@ -27,18 +27,18 @@ COMMANDS = (
 )
 
 
-def commands(given: Sequence[str] = COMMANDS) -> list[Measurement]:
+def commands(command_lines: Sequence[str] = COMMANDS) -> list[Measurement]:
     """Return two lines for each command, with warm caches: its wall time, and what it takes of the processor.
 
     Args:
-        given: commands as a shell has them, which begin with "python". They run in the repository's folder.
+        command_lines: commands as a shell has them, which begin with "python". They run in the repository's folder.
 
     Raises:
         InputError: where a command fails, as outside the repository.
     """
     lines = []
     with tempfile.TemporaryDirectory() as out:
-        for command in given:
+        for command in command_lines:
             words = [word.replace(OUT, out) for word in shlex.split(command)[1:]]
             _timed(command, words)  # fills the caches
             times = [_timed(command, words)]
@@ -57,10 +57,12 @@ def _timed(command: str, words: Sequence[str]) -> tuple[float, float]:
         InputError: where it fails.
     """
     before, began = _used(), time.perf_counter()
-    done = subprocess.run([sys.executable, *words], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    result = subprocess.run(
+        [sys.executable, *words], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
     took = time.perf_counter() - began
-    if done.returncode:
-        raise InputError(f"perf: `{command}` fails here: {' '.join(done.stderr.split())}")
+    if result.returncode:
+        raise InputError(f"perf: `{command}` fails here: {' '.join(result.stderr.split())}")
     return took, _used() - before
 
 

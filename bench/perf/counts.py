@@ -31,10 +31,10 @@ LOOKING_UP = {"gather", "dynamic_slice"}  # read as much as they return, not all
 
 
 class Counts(NamedTuple):
-    """Of one call.
+    """The work of one call.
 
     flops: floating-point operations; a product and a sum are two, any function of a number is one.
-    bytes: of the arguments that are read, each once: of one that is only looked up in, the parts that are looked up.
+    bytes: the size of the arguments that are read, each once; of an argument that is indexed, only what is looked up.
         So no program with the same arguments can move fewer.
     """
 
@@ -42,16 +42,16 @@ class Counts(NamedTuple):
     bytes: float = 0.0
 
     def plus(self, other: "Counts", times: float = 1) -> "Counts":
-        """Return the sum with so many times the other."""
+        """Return the sum of this and `times` times the other."""
         return Counts(self.flops + times * other.flops, self.bytes + times * other.bytes)
 
 
 def count(function: Callable, *args) -> Counts:
-    """Of a call of a function with arrays, or with their shapes, as its arguments. Of several branches, the one that
-    computes most counts.
+    """Return the work of a call of a function with arrays, or with their shapes, as arguments. Of several branches, the
+    one that computes most counts.
 
     Args:
-        function: that jax can trace.
+        function: a function that jax can trace.
         args: pytrees of arrays or of jax.ShapeDtypeStruct.
     """
     jaxpr = jax.make_jaxpr(function)(*args).jaxpr
@@ -65,12 +65,12 @@ def _inner(equation) -> list[tuple[Any, float]]:
         return [(params["jaxpr"].jaxpr, params["length"])]
     if equation.primitive.name == "while":
         return [(params["body_jaxpr"].jaxpr, 1)]
-    found = [params[name] for name in ("jaxpr", "call_jaxpr", "fun_jaxpr") if name in params]
-    return [(getattr(inner, "jaxpr", inner), 1) for inner in found[:1]]
+    programs = [params[name] for name in ("jaxpr", "call_jaxpr", "fun_jaxpr") if name in params]
+    return [(getattr(inner, "jaxpr", inner), 1) for inner in programs[:1]]
 
 
 def _operations(jaxpr) -> float:
-    """Floating-point operations."""
+    """Return the floating-point operations of a program."""
     total = 0.0
     for equation in jaxpr.eqns:
         if equation.primitive.name == "cond":  # the branch that does most
@@ -83,7 +83,7 @@ def _operations(jaxpr) -> float:
 
 
 def _flops(equation) -> float:
-    """Of an equation without programs within."""
+    """Return the floating-point operations of an equation that contains no program."""
     name, params = equation.primitive.name, equation.params
     size = float(sum(math.prod(out.aval.shape) for out in equation.outvars))
     shape: Any = equation.invars[0].aval.shape if equation.invars else ()
@@ -108,7 +108,7 @@ def _size(variable) -> float:
 
 
 def _read(jaxpr) -> list[float]:
-    """Bytes of each argument of a program that it reads, at most all."""
+    """Return the bytes that a program reads of each of its arguments, at most all."""
     touched: dict[Any, float] = {}
 
     def add(variable, amount: float) -> None:
@@ -137,7 +137,7 @@ def _read(jaxpr) -> list[float]:
 
 
 def _read_within(equation) -> list[float]:
-    """Bytes of each input that the programs within an equation read; at most all are counted by who asks."""
+    """Return the bytes that the programs within an equation read of each input; the caller limits them to its size."""
     name, params = equation.primitive.name, equation.params
     if name == "cond":
         branches = np.array([_read(branch.jaxpr) for branch in params["branches"]])
@@ -151,31 +151,32 @@ def _read_within(equation) -> list[float]:
 
 
 class Work(NamedTuple):
-    """Of a program, all its points and seeds together."""
+    """The work of a program, of all its points and seeds together."""
 
     round: Counts
     evaluation: Counts
 
     def per_round(self, eval_every: int) -> Counts:
-        """Of a round, with its share of the evaluation that follows; the one before the first round is left out."""
+        """Return the work of a round, with its share of the evaluation that follows; that before the first round does
+        not count."""
         return self.round.plus(self.evaluation, 1 / eval_every)
 
 
 def work_of(program: engine.Program, task: Task, num_seeds: int, names: Iterable[str], num_points: int) -> Work:
-    """Of a round, and of an evaluation. What a round reads of the state counts twice, since it writes as much.
+    """Return the work of a round and of an evaluation. The bytes of the state count twice, since they are written, too.
 
     Args:
-        program: whose `num_rounds` has no effect.
+        program: what runs; its `num_rounds` has no effect.
         task: arrays or their shapes.
         num_seeds: runs that go together.
         names: of the traced arguments.
-        num_points: that go together.
+        num_points: points that go together.
     """
     single = program._replace(num_rounds=1)
     keys, hypers, state = engine.shapes_of(single, task, num_seeds, names, num_points)
     evaluation = count(partial(engine.evaluated, single), task, keys, hypers, state)
-    first = jax.ShapeDtypeStruct((), jnp.int32)
-    jaxpr = jax.make_jaxpr(partial(engine.advance, program=single))(task, keys, hypers, state, first).jaxpr
-    read, before = _read(jaxpr), len(jax.tree.leaves((task, keys, hypers)))
-    both = Counts(_operations(jaxpr), sum(read) + sum(read[before:]))
-    return Work(both.plus(evaluation, -1), evaluation)
+    first_round = jax.ShapeDtypeStruct((), jnp.int32)
+    jaxpr = jax.make_jaxpr(partial(engine.advance, program=single))(task, keys, hypers, state, first_round).jaxpr
+    bytes_read, before = _read(jaxpr), len(jax.tree.leaves((task, keys, hypers)))
+    total = Counts(_operations(jaxpr), sum(bytes_read) + sum(bytes_read[before:]))
+    return Work(total.plus(evaluation, -1), evaluation)

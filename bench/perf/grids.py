@@ -31,7 +31,7 @@ def _small_regression(num_clients: int, num_examples: int, num_features: int) ->
 
 
 def fedavg_grid() -> Grid:
-    """User-level private FedAvg: 1,000 users, 100 features, one step on 10 examples, clipping, noise; one point."""
+    """Return one point of user-level private FedAvg: 1,000 users, 100 features, one clipped step on 10 examples."""
     task = _small_regression(1000, 10, 100)
     points = grid(
         num_sampled=1000,

@@ -12,12 +12,12 @@ from bench.sweeps.points import resolve
 
 
 def odd_even_grid(data_files: DataFiles | None = None) -> Grid:
-    """Localized MB-SGD on MNIST odd/even, two phases of ten rounds, with all points that share a program."""
+    """Return localized MB-SGD on MNIST odd/even, two phases of ten rounds, with all points that share a program."""
     sweep = SWEEPS["isrl_odd_even"]("paper")
     tasks = {name: sweep.task(name, 0, data_files) for name in sweep.tasks}
     ((name, task),) = tasks.items()
-    wanted = {"num_phases": 2, "phase_rounds": 10, "num_sampled": task.num_clients}
-    points = [p for p in resolve(sweep, tasks)[name] if wanted.items() <= p.args.items()]
+    arguments = {"num_phases": 2, "phase_rounds": 10, "num_sampled": task.num_clients}
+    points = [p for p in resolve(sweep, tasks)[name] if arguments.items() <= p.args.items()]
     return Grid(task, points, points[0].num_rounds, points[0].num_rounds)
 
 

@@ -43,11 +43,11 @@ def _bandwidth(size: int, several: bool) -> float:
     subtract = jax.jit(lambda x, y: jax.lax.fori_loop(0, turns, lambda _, x: y - x, x), donate_argnums=0)
     x, y = jnp.zeros(numbers), jnp.ones(numbers)
 
-    def once():
+    def subtract_once():
         nonlocal x
         x = jax.block_until_ready(subtract(x, y))
 
-    return turns * 12 * numbers / best_time(once)
+    return turns * 12 * numbers / best_time(subtract_once)
 
 
 def least_seconds(workload: Workload, several: bool = False) -> tuple[float, float]:

@@ -62,7 +62,7 @@ class Workload(NamedTuple):
     units: the number of units in a call.
     work: the work of one unit; its bytes are those that the unit must read and write.
     bytes: the memory of the program, which decides whether data come from a cache or from memory.
-    together: points in a call.
+    points: points in a call.
     """
 
     run: Callable[[], object]
@@ -70,7 +70,7 @@ class Workload(NamedTuple):
     units: float
     work: Counts
     bytes: float
-    together: int = 1
+    points: int = 1
 
 
 def workload_of(grid: Grid, budget: float | None = None) -> Workload:
@@ -101,7 +101,7 @@ def workload_of(grid: Grid, budget: float | None = None) -> Workload:
 def time_grid(grid: Grid) -> Timed:
     """Time the compiled program on the points."""
     workload = workload_of(grid)
-    return Timed(best_time(workload.run) / workload.units, workload.together, int(workload.bytes))
+    return Timed(best_time(workload.run) / workload.units, workload.points, int(workload.bytes))
 
 
 def time_rounds(loop: Iterator, num_rounds: int) -> float:
@@ -113,16 +113,16 @@ def time_rounds(loop: Iterator, num_rounds: int) -> float:
     return (time.perf_counter() - began) / num_rounds
 
 
-def together(timed: Timed) -> str:
+def points_in_words(timed: Timed) -> str:
     """Return how many points were timed at once, in words."""
     return f"{timed.chunk} points together"
 
 
-def against_loop(what: str, timed: Timed, loop_s: float, wanted: float) -> list[Measurement]:
+def against_loop(what: str, timed: Timed, loop_s: float, target: float) -> list[Measurement]:
     """Return the lines that compare a sweep with its reference."""
     return [
         Measurement(f"{what}: NumPy loop", 1e3 * loop_s, "ms a round"),
-        Measurement(f"{what}: compiled", 1e3 * timed.seconds, "ms a round and point", remarks=together(timed)),
-        Measurement(f"{what}: speed-up for each configuration", loop_s / timed.seconds, "x", f"{wanted:g}"),
+        Measurement(f"{what}: compiled", 1e3 * timed.seconds, "ms a round and point", remarks=points_in_words(timed)),
+        Measurement(f"{what}: speed-up for each configuration", loop_s / timed.seconds, "x", f"{target:g}"),
         Measurement(f"{what}: peak memory of the program", timed.peak_bytes / 1e9, "GB", "12 at most"),
     ]

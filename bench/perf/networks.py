@@ -5,7 +5,7 @@ import numpy as np
 from bench.algorithms import ALGORITHMS
 from bench.data.files import DataFiles, with_files
 from bench.data.tasks.registry import task_named
-from bench.perf.measure import Grid, Measurement, time_grid, together
+from bench.perf.measure import Grid, Measurement, points_in_words, time_grid
 from bench.sweeps.points import resolve
 from bench.sweeps.spec import Entry, Sweep, grid
 
@@ -34,7 +34,9 @@ def local_steps_grid(name: str, data_files: DataFiles | None = None) -> Grid:
 def _time(name: str, data_files: DataFiles | None) -> Measurement:
     timed = time_grid(local_steps_grid(name, data_files))
     rate = USERS * STEPS * EXAMPLES / timed.seconds
-    return Measurement(f"local_steps on {name}: training, evaluation included", rate, "examples/s", "", together(timed))
+    return Measurement(
+        f"local_steps on {name}: training, evaluation included", rate, "examples/s", "", points_in_words(timed)
+    )
 
 
 def local_steps(data_files: DataFiles | None = None) -> list[Measurement]:

@@ -7,7 +7,7 @@ from bench.data.task import Peers, Task
 from bench.data.tasks.peers import linear_p2p
 from bench.kernels.graph import dense
 from bench.papers.p2p import reference
-from bench.perf.measure import Grid, Measurement, best_time, time_grid, together
+from bench.perf.measure import Grid, Measurement, best_time, points_in_words, time_grid
 from bench.sweeps.points import resolve
 from bench.sweeps.spec import Entry, Sweep, grid
 
@@ -48,7 +48,7 @@ def p2p_descent() -> list[Measurement]:
     what, loop_s, compiled = "coordinate descent", best_time(loop) / TICKS, timed.seconds / TICKS
     return [
         Measurement(f"{what}: NumPy loop", 1e6 * loop_s, "us a tick"),
-        Measurement(f"{what}: compiled", 1e6 * compiled, "us a tick and point", remarks=together(timed)),
+        Measurement(f"{what}: compiled", 1e6 * compiled, "us a tick and point", remarks=points_in_words(timed)),
         Measurement(f"{what}: ticks", 1e-6 / compiled, "million/s"),
         Measurement(f"{what}: speed-up", loop_s / compiled, "x", "100"),
         Measurement(f"{what}: peak memory of the program", timed.peak_bytes / 1e9, "GB"),

@@ -34,7 +34,7 @@ STEP_SIZE, CLIP_NORM, NOISE_MULTIPLIER = 0.3, 1.0, 1.0
 REPEATS, REPEAT_SECONDS = 15, 0.3
 
 
-class Timed(NamedTuple):
+class StepTimes(NamedTuple):
     """The times of one step: seconds of the fastest and the median repetition, and the least CPU seconds."""
 
     best: float
@@ -42,9 +42,9 @@ class Timed(NamedTuple):
     cores: float
 
 
-def _in_turn(steps: dict[str, Callable[[], object]]) -> dict[str, Timed]:
+def _in_turn(steps: dict[str, Callable[[], object]]) -> dict[str, StepTimes]:
     """Time each step in turn, REPEATS times, each time for about REPEAT_SECONDS."""
-    found = {name: [] for name in steps}
+    times_of = {name: [] for name in steps}
     calls = {}
     for name, step in steps.items():
         step()
@@ -56,11 +56,11 @@ def _in_turn(steps: dict[str, Callable[[], object]]) -> dict[str, Timed]:
             began, busy = time.perf_counter(), time.process_time()
             for _ in range(calls[name]):
                 step()
-            taken = time.perf_counter() - began, time.process_time() - busy
-            found[name].append(np.divide(taken, calls[name]))
+            elapsed = time.perf_counter() - began, time.process_time() - busy
+            times_of[name].append(np.divide(elapsed, calls[name]))
     return {
-        name: Timed(*np.min(times, axis=0)[:1], *np.median(times, axis=0)[:1], *np.min(times, axis=0)[1:])
-        for name, times in found.items()
+        name: StepTimes(*np.min(times, axis=0)[:1], *np.median(times, axis=0)[:1], *np.min(times, axis=0)[1:])
+        for name, times in times_of.items()
     }
 
 
@@ -74,13 +74,13 @@ def _plain(module, params, pool, rows):
         logits = module.apply({"params": params}, x[None].astype(jnp.float32))
         return cross_entropy(logits, y[None])[0]
 
-    def one(row):
+    def clipped(row):
         return gradient.clip(jax.grad(loss)(params, *(leaf[row] for leaf in pool)), CLIP_NORM)
 
-    return jax.tree.map(lambda leaf: jnp.sum(leaf, 0), jax.vmap(one)(rows))
+    return jax.tree.map(lambda leaf: jnp.sum(leaf, 0), jax.vmap(clipped)(rows))
 
 
-def _here(module, params, pool, rows):
+def _kernel(module, params, pool, rows):
     return clipped_gradient_of_rows(module, params, pool, rows, rows.shape[0], CLIP_NORM)[0]
 
 
@@ -113,7 +113,7 @@ def _jax_steps(module, params, pool) -> tuple[dict[str, Callable], dict[str, flo
     rows = jnp.asarray(np.sort(np.random.default_rng(1).choice(POOL, BATCH, replace=False)), jnp.int32)
     key = jax.random.key(1)
     steps, memory = {}, {}
-    for name, clipped_sum in (("plain vmap(grad)", _plain), ("here", _here)):
+    for name, clipped_sum in (("plain vmap(grad)", _plain), ("here", _kernel)):
         for num_rows in (BATCH, 4 * BATCH):
             program = _program(clipped_sum, module, params, pool, num_rows)
             needed = program.memory_analysis()
@@ -188,12 +188,12 @@ def _opacus_steps(inputs, labels) -> dict[str, Callable]:
 def _workload(dataset: str, model: str, shape: tuple[int, ...], dtype) -> Workload:
     module, params, pool = _client(dataset, model, shape, dtype)
     rows = jnp.asarray(np.sort(np.random.default_rng(1).choice(POOL, BATCH, replace=False)), jnp.int32)
-    program = _program(_here, module, params, pool, BATCH)
+    program = _program(_kernel, module, params, pool, BATCH)
     memory = program.memory_analysis()
     assert memory is not None
     arguments = jax.random.key(1), params, pool, rows
     # Traced for one platform, the loop over micro-batches has a known length, and all of it is counted.
-    work = count(only(partial(_step, _here, module), on_cpu=True), *arguments)
+    work = count(only(partial(_step, _kernel, module), on_cpu=True), *arguments)
     size = memory.temp_size_in_bytes + memory.argument_size_in_bytes
     return Workload(lambda: jax.block_until_ready(program(*arguments)), "step", 1, work, size)
 
@@ -213,7 +213,7 @@ def colour_workload(name: str) -> Workload:
     return _workload("cifar10", *COLOUR[name])
 
 
-def _lines(what: str, timed: dict[str, Timed], memory: dict[str, float]) -> list[Measurement]:
+def _lines(what: str, timed: dict[str, StepTimes], memory: dict[str, float]) -> list[Measurement]:
     lines = []
     for name, times in timed.items():
         rates = [BATCH / seconds for seconds in times]
@@ -235,9 +235,9 @@ def clipping_cnn() -> list[Measurement]:
         return [*_lines(what, _in_turn(steps), memory), missing]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings about hooks, and about noise that is not for production
-        theirs = _opacus_steps(*pool)
-        timed = _in_turn(steps | theirs)
-    fastest = min(theirs, key=lambda name: timed[name].best)
+        opacus_steps = _opacus_steps(*pool)
+        timed = _in_turn(steps | opacus_steps)
+    fastest = min(opacus_steps, key=lambda name: timed[name].best)
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("opacus", "torch"))
     ratio = timed[fastest].best / timed["here"].best
     return [

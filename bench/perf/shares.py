@@ -60,20 +60,20 @@ def make(name: str, data_files: DataFiles, budget: float) -> Workload:
     """
     if name in GRIDS:
         return workload_of(with_files(GRIDS[name], data_files)(), budget)
-    return next(found[name] for found in OTHERS.values() if name in found)()
+    return next(workloads_of[name] for workloads_of in OTHERS.values() if name in workloads_of)()
 
 
-class Rates(NamedTuple):
+class WorkerRates(NamedTuple):
     """The rates of one worker.
 
-    unit, together: of the workload.
+    unit, points: of the workload.
     flops, bytes: of a unit.
     rate: units a second.
     arithmetic_s, moving_s: seconds of a unit at either limit.
     """
 
     unit: str
-    together: int
+    points: int
     flops: float
     bytes: float
     rate: float
@@ -102,39 +102,41 @@ def rate(workload: Workload, *, several: bool, seconds: float = SECONDS) -> floa
 _made = cache(make)
 
 
-def _prepare(given: tuple[str, DataFiles, float]) -> None:
+def _prepare(arguments: tuple[str, DataFiles, float]) -> None:
     _made.cache_clear()
-    _made(*given).run()
+    _made(*arguments).run()
 
 
-def _limits(given: tuple[str, DataFiles, float], begin: float, several: bool) -> tuple[float, float]:
-    workload = _made(*given)
+def _limits(arguments: tuple[str, DataFiles, float], begin: float, several: bool) -> tuple[float, float]:
+    workload = _made(*arguments)
     time.sleep(max(0.0, begin - time.time()))
     return limits.least_seconds(workload, several)
 
 
-def _rate(given: tuple[str, DataFiles, float], begin: float, several: bool) -> tuple[str, int, float, float, float]:
-    unit, together, work = _made(*given).unit, _made(*given).together, _made(*given).work
+def _rate(arguments: tuple[str, DataFiles, float], begin: float, several: bool) -> tuple[str, int, float, float, float]:
+    unit, points, work = _made(*arguments).unit, _made(*arguments).points, _made(*arguments).work
     time.sleep(max(0.0, begin - time.time()))
-    return unit, together, work.flops, work.bytes, rate(_made(*given), several=several)
+    return unit, points, work.flops, work.bytes, rate(_made(*arguments), several=several)
 
 
 # ---- In the driver ----
 
 
-def _measured(workers: Workers, number: int, given: tuple[str, DataFiles, float]) -> list[Rates]:
+def _measured(workers: Workers, number: int, arguments: tuple[str, DataFiles, float]) -> list[WorkerRates]:
     """Return the rates of so many workers when they run at the same time."""
 
-    def all_of(function):
+    def in_all_workers(function):
         begin = time.time() + LEAD
-        orders = [workers.submit(function, given, begin, number > 1) for _ in range(number)]
+        orders = [workers.submit(function, arguments, begin, number > 1) for _ in range(number)]
         return [order.result() for order in orders]
 
-    least = all_of(_limits)
-    return [Rates(*reached, *seconds) for reached, seconds in zip(all_of(_rate), least, strict=True)]
+    limit_seconds = in_all_workers(_limits)
+    return [
+        WorkerRates(*reached, *seconds) for reached, seconds in zip(in_all_workers(_rate), limit_seconds, strict=True)
+    ]
 
 
-def row(name: str, place: str, rates: Sequence[Rates]) -> tuple[str, ...]:
+def row(name: str, place: str, rates: Sequence[WorkerRates]) -> tuple[str, ...]:
     """Return a line of the table, with the sums of the workers' rates and of their limits.
 
     Args:
@@ -144,19 +146,19 @@ def row(name: str, place: str, rates: Sequence[Rates]) -> tuple[str, ...]:
     """
     first = rates[0]
     reached = sum(worker.rate for worker in rates)
-    unit = f"{first.unit}, {first.together} together" if first.together > 1 else first.unit
+    unit = f"{first.unit}, {first.points} together" if first.points > 1 else first.unit
     numbers = (f"{number:.3g}" for number in (1e3 / reached, reached * first.flops / 1e9, reached * first.bytes / 1e9))
-    most, kind = _limit(rates)
-    words = f"{most * getattr(first, kind) / 1e9:.3g} {'GFLOP/s' if kind == 'flops' else 'GB/s'}"
+    limit, kind = _limit(rates)
+    words = f"{limit * getattr(first, kind) / 1e9:.3g} {'GFLOP/s' if kind == 'flops' else 'GB/s'}"
     return name, unit, place, *numbers, words, f"{100 * share_of_limit(rates):.0f} %"
 
 
-def share_of_limit(rates: Sequence[Rates]) -> float:
+def share_of_limit(rates: Sequence[WorkerRates]) -> float:
     """Return the share of the workers' limit that they reach together."""
     return sum(worker.rate for worker in rates) / _limit(rates)[0]
 
 
-def _limit(rates: Sequence[Rates]) -> tuple[float, str]:
+def _limit(rates: Sequence[WorkerRates]) -> tuple[float, str]:
     """Return the units a second that the workers could do together, and what limits them: "flops" or "bytes"."""
     arithmetic = sum(worker.arithmetic_s for worker in rates) >= sum(worker.moving_s for worker in rates)
     return sum(1 / (worker.arithmetic_s if arithmetic else worker.moving_s) for worker in rates), (
@@ -180,19 +182,19 @@ def report(benchmark: str, data_files: DataFiles, console: Console) -> dict[str,
         return {}
     gpus = resources.gpus()
     places = [((), {"CUDA_VISIBLE_DEVICES": gpu}) for gpu in gpus] or [((core,), {}) for core in cores()]
-    one, several = ("1 GPU", f"{len(places)} GPUs") if gpus else ("1 core", f"{len(places)} cores")
+    single, several = ("1 GPU", f"{len(places)} GPUs") if gpus else ("1 core", f"{len(places)} cores")
     budget = memory.budget(len(places))
-    found: dict[str, dict[str, float]] = {}
+    reached: dict[str, dict[str, float]] = {}
     table = Table("workload", "unit", "on", "ms a unit", "GFLOP/s", "GB/s", "limit", "reached")
     with Workers(places) as workers:
         for name in chosen:
-            given = name, data_files, budget
-            for done in [workers.submit(_prepare, given) for _ in places]:
-                done.result()
-            found[name] = {}
-            for place, number in {several: len(places), one: 1}.items() if len(places) > 1 else [(one, 1)]:
-                rates = _measured(workers, number, given)
+            arguments = name, data_files, budget
+            for future in [workers.submit(_prepare, arguments) for _ in places]:
+                future.result()
+            reached[name] = {}
+            for place, number in {several: len(places), single: 1}.items() if len(places) > 1 else [(single, 1)]:
+                rates = _measured(workers, number, arguments)
                 table.add_row(*row(name, place, rates))
-                found[name][place] = share_of_limit(rates)
+                reached[name][place] = share_of_limit(rates)
     console.print(table)
-    return found
+    return reached

@@ -74,7 +74,7 @@ def round_of_many(name: str) -> Workload:
     return round_of(name, generated(MOST))
 
 
-class Measured(NamedTuple):
+class RoundCost(NamedTuple):
     """One round of a method: seconds, GB of the compiled program, and of the running process."""
 
     seconds: float
@@ -82,10 +82,10 @@ class Measured(NamedTuple):
     process: float
 
 
-def _measured(name: str, task: Task) -> Measured:
+def _measured(name: str, task: Task) -> RoundCost:
     workload = round_of(name, task)
     seconds = best_time(workload.run) / workload.units
-    return Measured(seconds, workload.bytes / 1e9, psutil.Process().memory_info().rss / 1e9)
+    return RoundCost(seconds, workload.bytes / 1e9, psutil.Process().memory_info().rss / 1e9)
 
 
 def _line(counts, values, count: int) -> float:
@@ -100,27 +100,29 @@ def users(counts=COUNTS) -> list[Measurement]:
     Numbers of users that do not fit in memory are left out.
     """
     free = memory.available()
-    found: dict[str, list[Measured]] = {name: [] for name in ARGS}
-    done = []
+    rows_of: dict[str, list[RoundCost]] = {name: [] for name in ARGS}
+    measured_counts = []
     for count in counts:
         # The data, and every user's own model before and after a round.
         if 4 * count * (EXAMPLES + 2) * (FEATURES + 1) * 3 > free:
             break
         task = generated(count)
         for name in ARGS:
-            found[name].append(_measured(name, task))
-        done.append(count)
+            rows_of[name].append(_measured(name, task))
+        measured_counts.append(count)
         del task
         gc.collect()
     lines = []
-    for name, rows in found.items():
+    for name, rows in rows_of.items():
         for what, unit, scale, column in (
             ("time", "ms a round", 1e3, "seconds"),
             ("memory of the program", "GB", 1, "program"),
             ("memory of the process", "GB", 1, "process"),
         ):
             values = [scale * getattr(row, column) for row in rows]
-            for count, value in zip(done, values, strict=True):
-                straight = f"straight line: {_line(done, values, count):.3g}" if len(done) > 1 else ""
+            for count, value in zip(measured_counts, values, strict=True):
+                straight = (
+                    f"straight line: {_line(measured_counts, values, count):.3g}" if len(measured_counts) > 1 else ""
+                )
                 lines.append(Measurement(f"{name}, {count:,} users: {what}", value, unit, remarks=straight))
     return lines

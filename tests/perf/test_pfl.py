@@ -18,7 +18,7 @@ def test_both_programs_make_the_same_step(monkeypatch):
     key = jax.random.key(1)
     plain, here = (
         pfl._program(clipped_sum, module, params, pool, len(rows))(key, params, pool, rows)
-        for clipped_sum in (pfl._plain, pfl._here)
+        for clipped_sum in (pfl._plain, pfl._kernel)
     )
     moved = jax.tree.map(lambda new, old: float(jnp.max(jnp.abs(new - old))), here, params)
     assert min(jax.tree.leaves(moved)) > 0.003

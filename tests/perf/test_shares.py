@@ -13,7 +13,7 @@ def a_workload(run=lambda: None):
 
 
 def rates(rate, arithmetic_s, moving_s):
-    return shares.Rates("step", 1, 2e9, 1e9, rate, arithmetic_s, moving_s)
+    return shares.WorkerRates("step", 1, 2e9, 1e9, rate, arithmetic_s, moving_s)
 
 
 def test_every_benchmark_has_workloads_but_those_of_whole_runs_of_many_methods_and_of_commands():
@@ -41,7 +41,7 @@ def test_a_grid_becomes_a_workload_with_its_work():
 
     grid = fedavg_grid()._replace(eval_every=2, num_rounds=4)
     workload = workload_of(grid)
-    assert (workload.units, workload.together) == (4, 1)
+    assert (workload.units, workload.points) == (4, 1)
     product = 4 * 1000 * 10 * 100  # predictions and gradients of 1,000 users with 10 examples of 100 features
     assert product < workload.work.flops < 2 * product
     assert 4 * 1000 * 10 * 100 < workload.work.bytes < 1.2 * 4 * 1000 * 10 * 100
