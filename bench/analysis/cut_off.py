@@ -1,4 +1,4 @@
-"""Whether the axes of a picture cut off something that was drawn."""
+"""Tests whether the axes of a picture cut off something that was drawn."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,7 +18,7 @@ def goes_beyond(ax: Axes) -> bool:
     corners = ax.transScale.transform(np.transpose([ax.get_xlim(), ax.get_ylim()]))
     (left, low), (right, high) = corners.min(0), corners.max(0)
     slack = SLACK * (high - low)
-    for points in _drawn(ax):
+    for points in _corners(ax):
         heights = _heights(ax.transScale.transform(points), left, right)
         if np.any((heights > high + slack) | (heights < low - slack)):
             return True
@@ -39,10 +39,10 @@ def _heights(points: np.ndarray, left: float, right: float) -> np.ndarray:
     return np.concatenate([y[(x >= left) & (x <= right)], *(heights[shown] for heights in crossings)])
 
 
-def _drawn(ax: Axes) -> list[np.ndarray]:
+def _corners(ax: Axes) -> list[np.ndarray]:
     """Return the corners of all curves and intervals in data coordinates, [point, 2] each."""
     lines = [line.get_xydata() for line in ax.lines if line.get_transform() == ax.transData]
-    bands = [each for each in ax.collections if isinstance(each, LineCollection | PolyCollection)]
+    bands = [artist for artist in ax.collections if isinstance(artist, LineCollection | PolyCollection)]
     corners = [path.vertices for band in bands if band.get_transform() == ax.transData for path in band.get_paths()]
-    drawn = [np.asarray(points, float) for points in [*lines, *corners]]
-    return [points for points in drawn if points.size]
+    arrays = [np.asarray(points, float) for points in [*lines, *corners]]
+    return [points for points in arrays if points.size]

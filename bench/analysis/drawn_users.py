@@ -1,4 +1,4 @@
-"""The standard error of a gain due to the choice of users, from the scores of test runs on users drawn again."""
+"""The standard error of a gain due to the choice of users, from the scores of test runs on resampled users."""
 
 import pandas as pd
 
@@ -22,6 +22,6 @@ def error_of_gains(runs: pd.DataFrame, metric: str, reference: str) -> pd.Series
     Returns:
         By method; NaN where a run has no scores on drawn users.
     """
-    drawn = runs.reindex(columns=names(metric)).astype(float)
-    means = drawn.groupby(runs["algorithm"]).mean().where(drawn.notna().groupby(runs["algorithm"]).all())
+    scores = runs.reindex(columns=names(metric)).astype(float)
+    means = scores.groupby(runs["algorithm"]).mean().where(scores.notna().groupby(runs["algorithm"]).all())
     return (means - means.loc[reference]).std(axis=1, ddof=1, skipna=False)

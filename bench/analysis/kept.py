@@ -1,4 +1,4 @@
-"""A table of a command that takes long: rows that are kept as they come, and are not computed again."""
+"""The table of a command that takes long: each row is kept when it is computed, and not computed again."""
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
@@ -12,11 +12,11 @@ from bench.files import AS_TEXT, check_writable, write_whole
 
 
 class Table(NamedTuple):
-    """Rows in a CSV file, with a page about them beside it; both are replaced whole whenever a row is there.
+    """Rows in a CSV file, with a page about them beside it; both are replaced atomically after each row.
 
     path: of the CSV; that of the page ends in .md.
-    what: of the rows, in a message: "audits".
-    options: column -> the value that all rows have, or an error says which others they have.
+    what: what the rows are, for messages: "audits".
+    options: column -> the value that all rows must have.
     page: rows -> the text of the page.
     remedy: in an error, what else can be done.
     """
@@ -43,11 +43,11 @@ class Table(NamedTuple):
         *,
         text: Collection[str] = (),
     ) -> pd.DataFrame:
-        """Return the rows that are there.
+        """Return the rows of an earlier command.
 
         Args:
             columns: of every row, besides the options.
-            check: raises ValueError where the rows are others.
+            check: raises ValueError where the rows are not of this command.
             text: columns of text, which may be empty or look like numbers.
 
         Raises:
@@ -61,11 +61,13 @@ class Table(NamedTuple):
             if rows.empty or rows[[*columns, *self.options]].isna().any(axis=None):
                 raise ValueError("a row is incomplete")
             check(rows)
-            others = {name: rows[name].iloc[0] for name, value in self.options.items() if (rows[name] != value).any()}
+            deviating = {
+                name: rows[name].iloc[0] for name, value in self.options.items() if (rows[name] != value).any()
+            }
         except (OSError, ValueError, KeyError, IndexError, TypeError):
             raise InputError(f"{self.path} is no whole table of {self.what}: move it elsewhere{self.remedy}") from None
-        if others:
-            words = ", ".join(f"{name} = {value}" for name, value in others.items())
+        if deviating:
+            words = ", ".join(f"{name} = {value}" for name, value in deviating.items())
             raise InputError(
                 f"{self.path} has {self.what} with {words}: ask for the same, or move it elsewhere{self.remedy}"
             )

@@ -29,4 +29,4 @@ def looks(names: Iterable[str]) -> dict[str, style.Look]:
 
 def in_rows(handles: Sequence[Line2D]) -> list[list[Line2D]]:
     """Return the handles of a legend, at most A_ROW to a row."""
-    return [list(handles[at : at + A_ROW]) for at in range(0, len(handles), A_ROW)]
+    return [list(handles[start : start + A_ROW]) for start in range(0, len(handles), A_ROW)]

@@ -1,4 +1,4 @@
-"""What the table of a comparison measures, and on which data, in words and as printed tables.
+"""The metrics of a comparison's table, and the data on which they are measured, in words and as printed tables.
 
 A comparison has one metric, by which methods are ranked, and may measure others beside it, on other test distributions;
 no setting is chosen by those.
@@ -44,12 +44,12 @@ def spent(runs: pd.DataFrame) -> pd.Series:
     """Return the epsilon of each run of a comparison by the way of accounting that its noise was calibrated with; inf
     without noise, NaN where it was too large to be computed, or has no column.
     """
-    found = pd.Series(np.where(np.isinf(runs["target_epsilon"]), np.inf, np.nan), runs.index)
-    for way in runs.loc[found.isna(), "reading"].unique():
-        column = "epsilon" if way == "paper" else f"epsilon_{way}"
+    epsilons = pd.Series(np.where(np.isinf(runs["target_epsilon"]), np.inf, np.nan), runs.index)
+    for reading in runs.loc[epsilons.isna(), "reading"].unique():
+        column = "epsilon" if reading == "paper" else f"epsilon_{reading}"
         if column in runs:
-            found = found.where(found.notna() | (runs["reading"] != way), runs[column])
-    return found
+            epsilons = epsilons.where(epsilons.notna() | (runs["reading"] != reading), runs[column])
+    return epsilons
 
 
 def over_target(runs: pd.DataFrame) -> pd.DataFrame:
@@ -64,7 +64,7 @@ def epsilon_words(epsilon: float) -> str:
 
 
 def methods_by_epsilon(table: pd.DataFrame, cell: Callable[[dict], str]) -> pd.DataFrame:
-    """Return the printed table, methods by epsilon, whose cells are written from the rows of a comparison's table."""
+    """Return the printed table, methods by epsilon, with a cell for each row of a comparison's table."""
     cells: dict[str, dict[str, str]] = {}
     for row in table.to_dict("records"):
         cells.setdefault(row["algorithm"], {})[epsilon_words(row["target_epsilon"])] = cell(row)
@@ -75,8 +75,8 @@ def methods_by_epsilon(table: pd.DataFrame, cell: Callable[[dict], str]) -> pd.D
 def names(table: pd.DataFrame) -> list[str]:
     """Return the further metrics of a table."""
     metric = table["metric"].iloc[0]
-    every = [str(name)[: -len(ON)] for name in table.columns if str(name).endswith(ON)]
-    return [name for name in every if name != metric and {name, f"{name}_low", f"{name}_high"} <= {*table.columns}]
+    measured = [str(name)[: -len(ON)] for name in table.columns if str(name).endswith(ON)]
+    return [name for name in measured if name != metric and {name, f"{name}_low", f"{name}_high"} <= {*table.columns}]
 
 
 def words(table: pd.DataFrame, name: str) -> str:
@@ -95,8 +95,8 @@ def printed(table: pd.DataFrame, name: str) -> pd.DataFrame:
 
 def heading(table: pd.DataFrame, name: str) -> str:
     """Return the sentence above the printed table of a further metric."""
-    on = words(table, name)
+    where = words(table, name)
     return (
-        f"{name}{f', measured on {on}' if on else ''}: mean and 95 % interval over splits. It is measured beside the "
-        "metric of the comparison, and no setting was chosen by it."
+        f"{name}{f', measured on {where}' if where else ''}: mean and 95 % interval over splits. It is measured beside "
+        "the metric of the comparison, and no setting was chosen by it."
     )

@@ -11,7 +11,7 @@ FROM_0 = ("excess_", "squared_error", "rmse")  # in the names of metrics that ar
 def limits(metric: str) -> tuple[float, float]:
     """Return the smallest and the largest possible value of a metric, by its name; infinite where the name does not
     tell."""
-    if any(part in metric for part in FROM_0):
+    if any(fragment in metric for fragment in FROM_0):
         return 0.0, math.inf
     return (0.0, 1.0) if "accuracy" in metric or metric.endswith("error") else (-math.inf, math.inf)
 
@@ -29,15 +29,15 @@ def are_shares(values: pd.Series) -> bool:
 
 
 def cut(value, low, high, metric: str):
-    """The ends of the interval of a mean, moved into the limits of its metric; unchanged where the mean is beyond them.
+    """Return the ends of a mean's interval, cut to the limits of its metric; unchanged where the mean is beyond them.
 
     Args:
         value, low, high: numbers, or columns of them.
         metric: its name.
     """
-    least, most = limits(metric)
-    fits = (least <= value) & (value <= most)
-    return tuple(np.where(fits, np.clip(end, least, most), end) for end in (low, high))
+    smallest, largest = limits(metric)
+    fits = (smallest <= value) & (value <= largest)
+    return tuple(np.where(fits, np.clip(end, smallest, largest), end) for end in (low, high))
 
 
 def within(table: pd.DataFrame, metric: str) -> pd.DataFrame:

@@ -14,7 +14,7 @@ REPETITION = ["trial", "seed"]
 FOLDS = 4  # of repetitions, where settings are chosen on some and judged on the others
 
 
-def _measured(values: pd.Series, log: bool) -> pd.Series:
+def _finite_values(values: pd.Series, log: bool) -> pd.Series:
     """Return the values or their logarithms; NaN where there is nothing to average."""
     values = values.astype(float).replace([np.inf, -np.inf], np.nan)
     return values.where(values > 0).apply(np.log) if log else values
@@ -26,13 +26,13 @@ def tune(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: str
     edge: where several values were tried and the chosen is the smallest or largest, says so, "step_size = 0.1, the
         largest tried"; otherwise empty.
     """
-    tried = _tried(runs, by, over)
-    numbers = _best(tried, runs[on], best, log)
-    chosen = tried.values.iloc[numbers]
-    edge = np.full(len(tried.values), None, object)
-    edge[numbers] = edges(tried.values, chosen, by, over)
-    found = tried.among(numbers)
-    return runs[found].reset_index(drop=True).assign(edge=list(edge[tried.number[found]]))
+    settings = _settings(runs, by, over)
+    numbers = _best(settings, runs[on], best, log)
+    chosen = settings.values.iloc[numbers]
+    edge = np.full(len(settings.values), None, object)
+    edge[numbers] = edges(settings.values, chosen, by, over)
+    selected = settings.among(numbers)
+    return runs[selected].reset_index(drop=True).assign(edge=list(edge[settings.number[selected]]))
 
 
 def tune_apart(
@@ -48,12 +48,12 @@ def tune_apart(
         folds: their number; with fewer repetitions every one is a fold.
         others: as for `choose`.
     """
-    tried, places = _tried(runs, by, over), []
-    fold_of = tried.repetition % folds
+    settings, places = _settings(runs, by, over), []
+    fold_of = settings.repetition % folds
     for fold in np.unique(fold_of):
-        own = fold_of == fold
-        numbers = _best(tried, runs[on], best, log, np.ones_like(own) if own.all() else ~own)
-        places.append(np.flatnonzero(own & tried.among(numbers)))
+        in_fold = fold_of == fold
+        numbers = _best(settings, runs[on], best, log, np.ones_like(in_fold) if in_fold.all() else ~in_fold)
+        places.append(np.flatnonzero(in_fold & settings.among(numbers)))
     return runs.iloc[np.concatenate(places)].reset_index(drop=True)
 
 
@@ -96,17 +96,17 @@ def choose(runs: pd.DataFrame, *, by: Sequence[str], over: str, on: str, best: s
     Returns:
         The columns of `by`, and `over`, one row per group.
     """
-    tried = _tried(runs, by, over)
-    return tried.values.iloc[_best(tried, runs[on], best, log)].reset_index(drop=True)
+    settings = _settings(runs, by, over)
+    return settings.values.iloc[_best(settings, runs[on], best, log)].reset_index(drop=True)
 
 
-class _Tried(NamedTuple):
-    """The values that were tried, and the runs by number, since numbers are compared faster than several columns.
+class _Settings(NamedTuple):
+    """The settings that were tried, and the runs by number, since numbers are compared faster than several columns.
 
-    values: the columns of a group, and the value, a row each, sorted.
-    group: of every row of values, the number of its group.
-    number: of every run, the row of values that it has; -1 where one of its columns is missing.
-    repetition: of every run, its number.
+    values: a row for each setting: the columns of its group, and the value, sorted.
+    group: the number of the group of each row of `values`.
+    number: the row of `values` that each run has; -1 where one of its columns is missing.
+    repetition: the number of each run's repetition.
     """
 
     values: pd.DataFrame
@@ -121,14 +121,14 @@ class _Tried(NamedTuple):
         return chosen[self.number]
 
 
-def _tried(runs: pd.DataFrame, by: Sequence[str], over: str) -> _Tried:
+def _settings(runs: pd.DataFrame, by: Sequence[str], over: str) -> _Settings:
     keys = [*by, over]
     number, repetition = (_numbers(runs, names) for names in (keys, REPETITION))
-    first = np.empty(number.max(initial=-1) + 1, int)
+    first_rows = np.empty(number.max(initial=-1) + 1, int)
     present = np.flatnonzero(number >= 0)[::-1]
-    first[number[present]] = present
-    values = runs[keys].iloc[first].reset_index(drop=True)
-    return _Tried(values, _numbers(values, list(by)), number, repetition)
+    first_rows[number[present]] = present
+    values = runs[keys].iloc[first_rows].reset_index(drop=True)
+    return _Settings(values, _numbers(values, list(by)), number, repetition)
 
 
 def _numbers(rows: pd.DataFrame, names: list[str]) -> np.ndarray:
@@ -136,23 +136,23 @@ def _numbers(rows: pd.DataFrame, names: list[str]) -> np.ndarray:
     return rows.groupby(names, observed=True).ngroup().fillna(-1).to_numpy(int)
 
 
-def _best(tried: _Tried, on: pd.Series, best: str, log: bool, among: np.ndarray | None = None) -> np.ndarray:
-    """Return the number of the value that `choose` selects in each group, by the metric `on` of some of the runs."""
+def _best(settings: _Settings, metric: pd.Series, best: str, log: bool, among: np.ndarray | None = None) -> np.ndarray:
+    """Return the number of the setting that `choose` selects in each group, by the metric of some of the runs."""
     sign = {"min": 1.0, "max": -1.0}[best]
-    used = (tried.number >= 0) & (tried.repetition >= 0)
+    used = (settings.number >= 0) & (settings.repetition >= 0)
     used = used if among is None else used & among
-    number, repetition = tried.number[used], tried.repetition[used]
-    common = _common(number, tried.group, repetition)
+    number, repetition = settings.number[used], settings.repetition[used]
+    common = _common(number, settings.group, repetition)
     number = number[common]
-    values = (sign * _measured(on[used][common], log)).fillna(np.inf).groupby(number)
+    values = (sign * _finite_values(metric[used][common], log)).fillna(np.inf).groupby(number)
     means, counts = values.mean(), values.size()
-    group = tried.group[means.index]
-    whole = (counts == counts.groupby(group).transform("max")).to_numpy()
-    return means[whole].groupby(group[whole]).idxmin().to_numpy(int)
+    group = settings.group[means.index]
+    complete = (counts == counts.groupby(group).transform("max")).to_numpy()
+    return means[complete].groupby(group[complete]).idxmin().to_numpy(int)
 
 
 def _common(number: np.ndarray, group: np.ndarray, repetition: np.ndarray) -> np.ndarray:
-    """Select the runs of repetitions that at least half of the values have, within each group.
+    """Return whether each run is of a repetition that at least half of the values of its group have.
 
     Args:
         number: of the value of every run.
@@ -160,11 +160,11 @@ def _common(number: np.ndarray, group: np.ndarray, repetition: np.ndarray) -> np
         repetition: of every run.
     """
     runs = pd.DataFrame({"number": number, "repetition": repetition})
-    once = ~runs.duplicated().to_numpy()
+    distinct = ~runs.duplicated().to_numpy()
     place = pd.factorize(group[number] * (repetition.max(initial=0) + 1) + repetition)[0]
     present = np.zeros(len(group), bool)
     present[number] = True
-    have, values = np.bincount(place[once]), np.bincount(group[present])
+    have, values = np.bincount(place[distinct]), np.bincount(group[present])
     return 2 * have[place] >= values[group[number]]
 
 
@@ -212,7 +212,7 @@ def interval(rows: pd.DataFrame, *, by: Sequence[str], value: str, log: bool = F
         low and high are NaN. Where one repetition is not finite, all three are not finite, since it is not averaged
         away.
     """
-    grouped = _measured(rows[value], log).groupby([rows[c] for c in by], observed=True)
+    grouped = _finite_values(rows[value], log).groupby([rows[c] for c in by], observed=True)
     mean, std, count = grouped.mean(), grouped.std(ddof=1), grouped.size()
     mean[grouped.count() < count] = np.nan
     half = half_width(std, count)
@@ -247,8 +247,8 @@ def repetitions(runs: pd.DataFrame) -> tuple[int, int]:
 
 def span(pair: Sequence[int]) -> str:
     """Return a range as text: one number, or "from to" both."""
-    few, many = pair
-    return f"{few}" if few == many else f"{few} to {many}"
+    fewest, most = pair
+    return f"{fewest}" if fewest == most else f"{fewest} to {most}"
 
 
 def tuned_curves(

@@ -1,4 +1,4 @@
-"""Whether the differences of a comparison are beyond chance: their errors, and p-values that allow for what was chosen.
+"""The significance of the differences of a comparison: their errors, and p-values that allow for what was chosen.
 
 Differences are taken to the best of several baselines, which is chosen by the same scores as it is compared by. If all
 methods are equally good, the best is so by luck, and the others look worse than they are. Three things would not do:
@@ -67,17 +67,17 @@ def differences(
         return Differences(mean, *np.full((2, len(mean)), np.nan))
     splits = error_of_mean(gains.std(0, ddof=1), count, test_ratio) ** 2
     users = np.nan_to_num(of_users) ** 2
-    whole = splits + users + np.square(of_tests)
+    total = splits + users + np.square(of_tests)
     with np.errstate(divide="ignore", invalid="ignore"):
         # Satterthwaite 1946; what is not estimated has no degrees of freedom to count
-        freedom = np.where(whole > 0, whole**2 / (splits**2 / (count - 1) + users**2 / (num_draws - 1)), count - 1)
-        ratio = np.where((mean == 0) & (whole == 0), 0.0, mean / np.sqrt(whole))
+        freedom = np.where(total > 0, total**2 / (splits**2 / (count - 1) + users**2 / (num_draws - 1)), count - 1)
+        ratio = np.where((mean == 0) & (total == 0), 0.0, mean / np.sqrt(total))
     p = p_values(stdtr(freedom, -ratio), stdtr(freedom, ratio), reference, candidates)
-    return Differences(mean, stdtrit(freedom, 0.975) * np.sqrt(whole), p)
+    return Differences(mean, stdtrit(freedom, 0.975) * np.sqrt(total), p)
 
 
 def error_of_mean(deviation, num_splits: int, test_ratio: float):
-    """The standard error of a mean difference over splits (Nadeau and Bengio 2003, section 3).
+    """Return the standard error of a mean difference over splits (Nadeau and Bengio 2003, section 3).
 
     Splits of one data set share examples, so that their differences have a correlation, which their spread does not
     show. It is taken as the share of the examples that are tested on, n2 / (n1 + n2), and the variance of the mean is

@@ -151,14 +151,14 @@ def _stacked(
     grid = figure.add_gridspec(stacked * rows, across, height_ratios=height_ratios and [*height_ratios] * stacked)
     axes = np.empty(shape, object)
 
-    def other(how: bool | str, row: int, column: int) -> Axes | None:
-        """The panel whose axis this one shares; none for the first."""
-        at = {True: (0, 0), "all": (0, 0), "row": (row, 0), "col": (0, column)}.get(how)
-        return None if at is None or at == (row, column) else axes[at]
+    def panel_shared_with(sharing: bool | str, row: int, column: int) -> Axes | None:
+        """Return the panel whose axis this one shares; None for the first."""
+        place = {True: (0, 0), "all": (0, 0), "row": (row, 0), "col": (0, column)}.get(sharing)
+        return None if place is None or place == (row, column) else axes[place]
 
     for row, column in np.ndindex(*shape):
         place = grid[column // across * rows + row, column % across]
-        shared = {"sharex": other(sharex, row, column), "sharey": other(sharey, row, column)}
+        shared = {"sharex": panel_shared_with(sharex, row, column), "sharey": panel_shared_with(sharey, row, column)}
         ax = axes[row, column] = figure.add_subplot(place, **shared)
         ax.tick_params(
             labelbottom=row == rows - 1 or sharex in (False, "none", "row"),
@@ -169,7 +169,7 @@ def _stacked(
 
 def pale(color: str) -> tuple[float, float, float]:
     """Return a colour mixed with white, for what is published, behind ours."""
-    red, green, blue = (PALE + (1 - PALE) * part for part in to_rgb(color))
+    red, green, blue = (PALE + (1 - PALE) * channel for channel in to_rgb(color))
     return red, green, blue
 
 
@@ -191,8 +191,10 @@ def head(figure: Sheet, title: str, *legends: Sequence[Any]) -> None:
         legends = (*legends, *_taken_out(figure))
         _fold_entries(figure, legends)
     rows = [row for handles in legends for row in _rows(figure, handles)]
-    drawn = [_legend(figure, row) for row in rows]
-    inches = [legend.get_window_extent().height / figure.dpi for legend in drawn] if printed else [0.2] * len(rows)
+    legend_rows = [_legend(figure, row) for row in rows]
+    inches = (
+        [legend.get_window_extent().height / figure.dpi for legend in legend_rows] if printed else [0.2] * len(rows)
+    )
     further = sum(inches) if printed else 0.18 * title.count("\n")
     figure.set_figheight(figure.get_figheight() + further)
     above = 0.0 if printed else 0.26 + further
@@ -203,16 +205,16 @@ def head(figure: Sheet, title: str, *legends: Sequence[Any]) -> None:
     if not printed:
         figure.tight_layout(w_pad=1.5, rect=(0, 0, 1, 1 - room * inch))
         figure.suptitle(title, y=1 - 0.05 * inch, va="top", fontsize=TITLE)
-    for place, legend in enumerate(drawn):
+    for place, legend in enumerate(legend_rows):
         top = above + (sum(inches[:place]) if printed else 0.19 * place)
         legend.set_bbox_to_anchor((0.5, 1 - top * inch), transform=figure.transFigure)
 
 
 def _folded_title(figure: Figure, title: str) -> str:
     """Break a title that is wider than the figure after its colon."""
-    drawn = figure.text(0, 0, title, fontsize=TITLE)
-    too_wide = drawn.get_window_extent().width > figure.bbox.width
-    drawn.remove()
+    text = figure.text(0, 0, title, fontsize=TITLE)
+    too_wide = text.get_window_extent().width > figure.bbox.width
+    text.remove()
     return title.replace(": ", ":\n", 1) if too_wide else title
 
 
@@ -225,8 +227,8 @@ def _legend(figure: Figure, handles: Sequence[Any]):
         "borderaxespad": 0.2,
         "borderpad": 0.15,
     }
-    look = {} if _printed_width.get() is None else close
-    return figure.legend(handles=handles, loc="upper center", ncol=len(handles), **look)
+    options = {} if _printed_width.get() is None else close
+    return figure.legend(handles=handles, loc="upper center", ncol=len(handles), **options)
 
 
 def _rows(figure: Figure, handles: Sequence[Any]) -> list[list[Any]]:
@@ -260,7 +262,7 @@ def _fold_entries(figure: Figure, legends: Sequence[Sequence[Any]]) -> None:
 
 def _taken_out(figure: Sheet) -> list[list[Any]]:
     """Remove the legends within panels and return them, to be drawn above panels that are too narrow for them."""
-    found = []
+    legends = []
     for ax in figure.axes:
         legend = ax.get_legend()
         if legend is None:
@@ -269,15 +271,15 @@ def _taken_out(figure: Sheet) -> list[list[Any]]:
             if handle is not None:
                 handle.set_label(text.get_text())
         legend.remove()
-        found.append([handle for handle in legend.legend_handles if handle is not None])
-    return found
+        legends.append([handle for handle in legend.legend_handles if handle is not None])
+    return legends
 
 
 def _fit(figure: Sheet, room: float) -> None:
     """Make the text of a printed picture fit below `room` inches: labels of the axis at the left of every block, titles
     and labels in lines, higher panels where these leave too little, and no labels of ticks that overlap."""
-    for first, *others in figure.panels.tolist():
-        for ax in others[figure.across - 1 :: figure.across]:
+    for first, *further in figure.panels.tolist():
+        for ax in further[figure.across - 1 :: figure.across]:
             if ax.figure and not ax.get_ylabel():
                 ax.set_ylabel(first.get_ylabel(), color=first.yaxis.label.get_color())
     down = max(place.rowspan.stop for ax in figure.axes if (place := ax.get_subplotspec()))
@@ -319,8 +321,8 @@ def _fold(text: Text, room: float) -> None:
 
 def _wrapped(words: str, letters: int) -> str:
     """Return words in lines of at most this many letters, broken only between words and outside of formulas."""
-    whole = re.sub(r"\$[^$]*\$", lambda formula: formula.group().replace(" ", "\xa0"), words)
-    lines = textwrap.wrap(whole, letters, break_long_words=False, break_on_hyphens=False)
+    unbreakable = re.sub(r"\$[^$]*\$", lambda formula: formula.group().replace(" ", "\xa0"), words)
+    lines = textwrap.wrap(unbreakable, letters, break_long_words=False, break_on_hyphens=False)
     return "\n".join(lines).replace("\xa0", " ")
 
 
@@ -330,21 +332,21 @@ def _thin(axis: Axis) -> None:
     slack = 1e-6 * (high - low)
     ticks = [tick for tick in axis.get_major_ticks() if low - slack <= tick.get_loc() <= high + slack]
     name = "label1"
-    shown = [tick for tick in ticks if getattr(tick, name).get_visible() and getattr(tick, name).get_text()]
-    if len(shown) < 2:
+    labelled = [tick for tick in ticks if getattr(tick, name).get_visible() and getattr(tick, name).get_text()]
+    if len(labelled) < 2:
         return
     across = isinstance(axis, XAxis)
-    boxes = [getattr(tick, name).get_window_extent() for tick in shown]
+    boxes = [getattr(tick, name).get_window_extent() for tick in labelled]
     ends = [sorted((box.x0, box.x1) if across else (box.y0, box.y1)) for box in boxes]
     pad = 2.0 if across else 0.0
-    kept: list[int] = []
+    places: list[int] = []
     for place in (0, len(ends) - 1, *range(1, len(ends) - 1)):
-        if all(ends[place][0] > ends[k][1] + pad or ends[place][1] < ends[k][0] - pad for k in kept):
-            kept.append(place)
-    if len(kept) < len(shown):
-        locations = [tick.get_loc() for tick in shown]
+        if all(ends[place][0] > ends[k][1] + pad or ends[place][1] < ends[k][0] - pad for k in places):
+            places.append(place)
+    if len(places) < len(labelled):
+        locations = [tick.get_loc() for tick in labelled]
         axis.set_major_locator(FixedLocator(locations))
-        words = [getattr(tick, name).get_text() if k in kept else "" for k, tick in enumerate(shown)]
+        words = [getattr(tick, name).get_text() if k in places else "" for k, tick in enumerate(labelled)]
         axis.set_major_formatter(FixedFormatter(words))
 
 
@@ -453,18 +455,20 @@ def footer(
             whether runs are missing, so a figure that knows of missing runs says so in a note.
     """
     facts, counts = table.iloc[0], table["repetitions"].dropna().astype(int)
-    few, many = counts.min(), counts.max()
-    repetitions = f"{few} to {many} repetitions {unequal}" if few < many else f"{many} repetitions"
+    fewest, most = counts.min(), counts.max()
+    repetitions = f"{fewest} to {most} repetitions {unequal}" if fewest < most else f"{most} repetitions"
     mean = "geometric mean" if "mean" in table and set(table["mean"].dropna()) == {"geometric"} else "mean"
     shown = f"; shown is the {mean}, {bands} are its 95 % intervals." if mean != "mean" else ""
     shown = shown or f"; {bands} are 95 % intervals of the mean over them."
-    intervals = f"{repetitions}{shown}" if many > 1 else "1 repetition, no intervals."
+    intervals = f"{repetitions}{shown}" if most > 1 else "1 repetition, no intervals."
     named = all(name in str(facts["source"]) for name in str(facts["task"]).split(", "))
     task = "" if named else f" (task {facts['task']})"
     scale = f" Scale: {facts['scale']}." if facts["scale"] else ""
     cut = CUT if any(cut_off.goes_beyond(ax) for ax in figure.axes) else ""
-    below = " ".join(part for part in (intervals, differs) if part)
-    figure.notes = " ".join(part for part in (f"Data: {facts['source']}{task}.{scale}", below, *notes, cut) if part)
+    below = " ".join(sentence for sentence in (intervals, differs) if sentence)
+    figure.notes = " ".join(
+        sentence for sentence in (f"Data: {facts['source']}{task}.{scale}", below, *notes, cut) if sentence
+    )
     if _printed_width.get() is not None:
         return  # the caption contains it
     lines = textwrap.wrap(below, int(figure.get_figwidth() * 18))

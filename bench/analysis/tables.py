@@ -65,35 +65,35 @@ def markdown(cells: pd.DataFrame, words: bool = False) -> str:
 
 
 def plain(cells: pd.DataFrame, width: int = 100) -> str:
-    """Return a table for a terminal: the first column aligned left, and the others right, in `_parts` of this width."""
+    """Return a table for a terminal: the first column aligned left, the others right, in `_blocks` of this width."""
     blocks = []
-    for part in _parts(cells, width):
-        columns = [[str(name), *map(str, part[name])] for name in part]
+    for block in _blocks(cells, width):
+        columns = [[str(name), *map(str, block[name])] for name in block]
         wide = [max(map(len, column)) for column in columns]
-        blocks.append([first.ljust(wide[0]) for first in columns[0]])
+        blocks.append([name.ljust(wide[0]) for name in columns[0]])
         for column, letters in zip(columns[1:], wide[1:], strict=True):
             blocks[-1] = [line + cell.rjust(2 + letters) for line, cell in zip(blocks[-1], column, strict=True)]
     return "\n\n".join(map("\n".join, blocks))
 
 
-def _parts(cells: pd.DataFrame, width: float) -> list[pd.DataFrame]:
-    """Return a table in parts that fit a width in letters, each of which repeats the first column."""
-    first, *others = [max(_width(str(cell)) for cell in [name, *cells[name]]) for name in cells]
-    parts: list[list[int]] = []
+def _blocks(cells: pd.DataFrame, width: float) -> list[pd.DataFrame]:
+    """Return a table in blocks that fit a width in letters, each of which repeats the first column."""
+    first_width, *other_widths = [max(_width(str(cell)) for cell in [name, *cells[name]]) for name in cells]
+    blocks: list[list[int]] = []
     room = 0.0
-    for place, wide in enumerate(others, start=1):
-        if not parts or 2 + wide > room:
-            parts.append([0])
-            room = width - first
-        parts[-1].append(place)
+    for place, wide in enumerate(other_widths, start=1):
+        if not blocks or 2 + wide > room:
+            blocks.append([0])
+            room = width - first_width
+        blocks[-1].append(place)
         room -= 2 + wide
-    return [cells.iloc[:, part] for part in parts or [[0]]]
+    return [cells.iloc[:, block] for block in blocks or [[0]]]
 
 
 def _words_and_formulas(cell: str) -> list[str]:
     """Return words and formulas in turn, words first; where a dollar sign has no partner, everything is words."""
-    parts = cell.split("$")
-    return parts if len(parts) % 2 else [cell]
+    pieces = cell.split("$")
+    return pieces if len(pieces) % 2 else [cell]
 
 
 def _latex(cell: str, side: str) -> str:
@@ -104,9 +104,10 @@ def _latex(cell: str, side: str) -> str:
 
 
 def _latex_line(cell: str) -> str:
-    parts = _words_and_formulas(cell)
+    pieces = _words_and_formulas(cell)
     return "".join(
-        f"${part.translate(IN_FORMULA)}$" if place % 2 else part.translate(LATEX) for place, part in enumerate(parts)
+        f"${piece.translate(IN_FORMULA)}$" if place % 2 else piece.translate(LATEX)
+        for place, piece in enumerate(pieces)
     )
 
 
@@ -125,15 +126,15 @@ def _length(cell: str) -> float:
 
     A formula's marks and spaces take no room, and its indices take little.
     """
-    parts = _words_and_formulas(cell)
-    formulas = [re.sub(r"[{}^_ ]", "", re.sub(r"\\[a-z]+", "xx", part)) for part in parts[1::2]]
-    return sum(map(len, parts[::2])) + 0.8 * sum(map(len, formulas))
+    pieces = _words_and_formulas(cell)
+    formulas = [re.sub(r"[{}^_ ]", "", re.sub(r"\\[a-z]+", "xx", piece)) for piece in pieces[1::2]]
+    return sum(map(len, pieces[::2])) + 0.8 * sum(map(len, formulas))
 
 
 def latex(cells: pd.DataFrame, width: float = math.inf) -> str:
     """Return a LaTeX tabular, with the rules of the package booktabs; where it is wider than this number of letters,
     several, each of which repeats the first column."""
-    return "\n".join(_tabular(part) for part in _parts(cells, width))
+    return "\n".join(_tabular(block) for block in _blocks(cells, width))
 
 
 def _tabular(cells: pd.DataFrame) -> str:
