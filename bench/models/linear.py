@@ -30,11 +30,11 @@ def logistic(score: Array, label: Array) -> Array:
 
 
 @logistic.defjvp
-def _logistic_jvp(at, towards):
+def _logistic_jvp(primals, tangents):
     # The derivative is in closed form, because JAX's own also evaluates the loss and takes twice as long.
-    score, label = at
+    score, label = primals
     share = jax.nn.sigmoid(-label * score)
-    return logistic(score, label), -share * (label * towards[0] + score * towards[1])
+    return logistic(score, label), -share * (label * tangents[0] + score * tangents[1])
 
 
 def squared(score: Array, target: Array) -> Array:

@@ -54,29 +54,29 @@ def initial_parameters(module: nn.Module, key: Array, inputs: Any) -> Any:
             f"network {name} fails on inputs {np.shape(inputs)}: {in_one_line(error)}: it takes inputs "
             "[example, ...] and nothing else"
         ) from error
-    if kept := [collection for collection in variables if collection != PARAMETERS]:
+    if extra := [collection for collection in variables if collection != PARAMETERS]:
         raise InputError(
-            f"network {name} keeps {kept[0]!r} beside its parameters, which no method clips: normalise every example "
+            f"network {name} keeps {extra[0]!r} beside its parameters, which no method clips: normalise every example "
             "by itself, with GroupNorm or LayerNorm in place of BatchNorm"
         )
     params = variables[PARAMETERS]
     apply = jax.jit(apply_of(module))
     try:
-        together = apply(params, inputs)
+        batch_logits = apply(params, inputs)
     except InvalidRngError:
         raise InputError(
             f"network {name} draws random numbers when it is applied, which no method gives it: leave out dropout, or "
             "make it deterministic"
         ) from None
-    if together.ndim != 2 or len(together) != len(inputs):
-        raise InputError(f"network {name} gives {together.shape}: logits [example, class] are needed")
-    if not np.isfinite(together).all():
+    if batch_logits.ndim != 2 or len(batch_logits) != len(inputs):
+        raise InputError(f"network {name} gives {batch_logits.shape}: logits [example, class] are needed")
+    if not np.isfinite(batch_logits).all():
         raise InputError(
             f"network {name} gives logits that are not finite on the first examples at its initial parameters: keep it "
             "from logarithms and divisions of what may be 0 or negative, or scale the inputs"
         )
-    alone = jnp.concatenate([apply(params, inputs[place : place + 1]) for place in range(2)])
-    if not np.allclose(together[:2], alone, rtol=1e-3, atol=1e-4):
+    single_logits = jnp.concatenate([apply(params, inputs[place : place + 1]) for place in range(2)])
+    if not np.allclose(batch_logits[:2], single_logits, rtol=1e-3, atol=1e-4):
         raise InputError(
             f"the logits of network {name} for an example change with the other examples: normalise every example by "
             "itself"

@@ -204,7 +204,7 @@ class OriginalScatterColourCNN(nn.Module):
 # ---- By data set and name ----
 
 
-class Network(NamedTuple):
+class ImageNetwork(NamedTuple):
     """A network and its kind of input.
 
     module: float32 [batch, height, width, channel] -> logits [batch, class].
@@ -216,33 +216,33 @@ class Network(NamedTuple):
 
 
 _DIGITS = {
-    "cnn_relu": Network(DigitCNN(nn.relu), "pixels"),
-    "cnn_tempered": Network(DigitCNN(), "pixels"),
-    "scatter_linear": Network(ScaledLinear(CLASSES, _uniform), "scattering"),
-    "scatter_cnn": Network(ScatterDigitCNN(), "scattering"),
-    "papernot_cnn": Network(OriginalDigitCNN(), "pixels"),
-    "tramer_cnn": Network(OriginalDigitCNN(nn.tanh, padding=2), "pixels"),
-    "tramer_scatter_linear": Network(ScaledLinear(CLASSES, _uniform, affine=False), "scattering"),
-    "tramer_scatter_cnn": Network(OriginalScatterDigitCNN(), "scattering"),
+    "cnn_relu": ImageNetwork(DigitCNN(nn.relu), "pixels"),
+    "cnn_tempered": ImageNetwork(DigitCNN(), "pixels"),
+    "scatter_linear": ImageNetwork(ScaledLinear(CLASSES, _uniform), "scattering"),
+    "scatter_cnn": ImageNetwork(ScatterDigitCNN(), "scattering"),
+    "papernot_cnn": ImageNetwork(OriginalDigitCNN(), "pixels"),
+    "tramer_cnn": ImageNetwork(OriginalDigitCNN(nn.tanh, padding=2), "pixels"),
+    "tramer_scatter_linear": ImageNetwork(ScaledLinear(CLASSES, _uniform, affine=False), "scattering"),
+    "tramer_scatter_cnn": ImageNetwork(OriginalScatterDigitCNN(), "scattering"),
 }
 
-NETWORKS: dict[str, dict[str, Network]] = {
+NETWORKS: dict[str, dict[str, ImageNetwork]] = {
     "mnist": _DIGITS,
     "fashion_mnist": _DIGITS,
     "cifar10": {
-        "cnn_relu": Network(ColourCNN(nn.relu), "pixels"),
-        "cnn_tempered": Network(ColourCNN(), "pixels"),
-        "scatter_linear": Network(ScaledLinear(CLASSES, _uniform), "scattering"),
-        "scatter_cnn": Network(ScatterColourCNN(), "scattering"),
-        "papernot_cnn": Network(ColourCNN(), "pixels"),
-        "tramer_cnn": Network(OriginalColourCNN(), "pixels"),
-        "tramer_scatter_linear": Network(ScaledLinear(CLASSES, _uniform, affine=False), "scattering"),
-        "tramer_scatter_cnn": Network(OriginalScatterColourCNN(), "scattering"),
+        "cnn_relu": ImageNetwork(ColourCNN(nn.relu), "pixels"),
+        "cnn_tempered": ImageNetwork(ColourCNN(), "pixels"),
+        "scatter_linear": ImageNetwork(ScaledLinear(CLASSES, _uniform), "scattering"),
+        "scatter_cnn": ImageNetwork(ScatterColourCNN(), "scattering"),
+        "papernot_cnn": ImageNetwork(ColourCNN(), "pixels"),
+        "tramer_cnn": ImageNetwork(OriginalColourCNN(), "pixels"),
+        "tramer_scatter_linear": ImageNetwork(ScaledLinear(CLASSES, _uniform, affine=False), "scattering"),
+        "tramer_scatter_cnn": ImageNetwork(OriginalScatterColourCNN(), "scattering"),
     },
 }
 
 
-def network(dataset: str, model: str) -> Network:
+def network(dataset: str, model: str) -> ImageNetwork:
     """Return the network of that name for that data set.
 
     Raises:

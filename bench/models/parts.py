@@ -51,6 +51,6 @@ def joined(shared: Any, local: Any) -> Any:
     if local is None or shared is None:
         return shared if local is None else local
     if isinstance(shared, dict) and isinstance(local, dict):
-        both = {name: jax.tree.map(jnp.add, shared[name], local[name]) for name in shared if name in local}
-        return shared | local | both
+        sums = {name: jax.tree.map(jnp.add, shared[name], local[name]) for name in shared if name in local}
+        return shared | local | sums
     return jax.tree.map(jnp.add, shared, local)

@@ -48,4 +48,4 @@ def predict(apply: Callable[[Any, Any], Any], params: Any, inputs: Any, *, suppo
         theta = jnp.einsum("njk,njd->nkd", params.coefficients, support)
     if theta is None:
         return jax.vmap(apply, (None, 0))(params.w, inputs)
-    return jax.vmap(lambda own, x: apply(joined(params.w, own), x))(theta, inputs)
+    return jax.vmap(lambda local, x: apply(joined(params.w, local), x))(theta, inputs)

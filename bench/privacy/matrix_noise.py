@@ -9,7 +9,7 @@ often, moves C X by
 
     sensitivity(rounds) = max over its first round g of |sum_j C[:, g + j separation]|,
 
-because with non-negative entries the worst case is that all parts of a user point in one direction.
+because with non-negative entries the worst case is that all contributions of a user point in one direction.
 
 square_root: bands, the first coefficients of the square root of A (Kalinin and Lampert 2024, arXiv 2405.13763).
 optimal_bands: bands with the least mean squared noise of prefix sums (Choquette-Choo et al. 2023, arXiv 2306.08153,
@@ -105,7 +105,7 @@ class Strategy(NamedTuple):
         return self.form.rows(np.eye(rounds)) / self.form.norm
 
     def sensitivity(self, rounds: int) -> float:
-        """Return how far a user whose parts have norm at most 1 moves C X, in L2.
+        """Return how far a user whose contributions have norm at most 1 moves C X, in L2.
 
         Where a user's columns have no row in common it is the root of their number. This also holds where the end of
         the run truncates the last column, which moves C X slightly less. For Toeplitz matrices the users of the first
@@ -114,8 +114,8 @@ class Strategy(NamedTuple):
         if self.orthogonal:
             return float(np.sqrt(-(-rounds // self.separation)))
         groups = min(self.separation, rounds) if isinstance(self.form, Tree) else min(1, rounds)
-        part = np.arange(rounds)[:, None] % self.separation == np.arange(groups)
-        moved = self.form.rows(part.astype(float)) / self.form.norm
+        participates = np.arange(rounds)[:, None] % self.separation == np.arange(groups)
+        moved = self.form.rows(participates.astype(float)) / self.form.norm
         return float(np.linalg.norm(moved, axis=0).max(initial=0.0))
 
     def prefix_noise(self, rounds: int) -> float:
@@ -175,14 +175,14 @@ def optimal_bands(rounds: int, num_bands: int) -> tuple[float, ...]:
 def optimal_buffers(rounds: int, separation: int, num_buffers: int) -> Buffers:
     """Return buffers that minimise sensitivity^2 times the mean over rounds of the squared noise of a prefix sum."""
 
-    def parts(free: Array) -> tuple[Array, Array, Array, Array]:
+    def coefficients(free: Array) -> tuple[Array, Array, Array, Array]:
         """Return decays, scales, powers of the decays [round, buffer], and the first column."""
         decay, scale = 1 / (1 + np.exp(-free[:num_buffers])), np.exp(free[num_buffers:])
         powers = decay ** np.arange(rounds - 1)[:, None]
         return decay, scale, powers, np.concatenate([[1.0], powers @ scale])
 
     def loss(free: Array) -> tuple[float, Array]:
-        decay, scale, powers, c = parts(free)
+        decay, scale, powers, c = coefficients(free)
         error, slope = _error(c, rounds, rounds)
         firsts = range(0, rounds, separation)
         moved = np.sum([np.pad(c, (first, 0))[:rounds] for first in firsts], axis=0)
@@ -199,7 +199,7 @@ def optimal_buffers(rounds: int, separation: int, num_buffers: int) -> Buffers:
     from scipy.optimize import minimize  # here, since it takes long to import
 
     result = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=within, options=PRECISE)
-    decay, scale, _, c = parts(result.x)
+    decay, scale, _, c = coefficients(result.x)
     return Buffers(tuple(decay.tolist()), tuple(scale.tolist()), float(np.linalg.norm(c)))
 
 

@@ -1,5 +1,5 @@
-"""Gaussian noise of which neighbours on a graph share parts that cancel, and the noise that remains on one agent for
-each adversary.
+"""Gaussian noise with components that neighbours on a graph share and that cancel, and the noise that remains on one
+agent for each adversary.
 
 Agent i sends its message plus u_i + sum_j v_ij over its neighbours j, with u_i ~ N(0, a_i^2 I) its own, and
 v_ij = -v_ji ~ N(0, b^2 I) known to i and j alone. Over agents the noise has the covariance
@@ -18,42 +18,44 @@ same (Sigma^-1)_ii.
 import numpy as np
 
 
-def covariance(own: np.ndarray, neighbors: np.ndarray, pair: float) -> np.ndarray:
+def covariance(individual: np.ndarray, neighbors: np.ndarray, pair: float) -> np.ndarray:
     """Return Sigma, [agent, agent].
 
     Args:
-        own: a_i, the standard deviation of every agent's own noise, [agent].
+        individual: a_i, the standard deviation of the noise that an agent shares with nobody, [agent].
         neighbors: which agents share noise, symmetric bool [agent, agent], False on the diagonal.
         pair: b, the standard deviation of the noise shared by a pair.
     """
     edges = neighbors.astype(float)
-    return np.diag(own**2) + pair**2 * (np.diag(edges.sum(1)) - edges)
+    return np.diag(individual**2) + pair**2 * (np.diag(edges.sum(1)) - edges)
 
 
-def hidden_from_outsiders(own: np.ndarray, neighbors: np.ndarray, pair: float) -> np.ndarray:
+def hidden_from_outsiders(individual: np.ndarray, neighbors: np.ndarray, pair: float) -> np.ndarray:
     """Return ((Sigma^-1)_ii)^(-1/2), the noise on agent i for adversaries who know no shared noise, [agent].
 
     Args:
-        own: above 0; the others as for `covariance`.
+        individual: above 0; the others as for `covariance`.
     """
-    return np.diagonal(np.linalg.inv(covariance(own, neighbors, pair))) ** -0.5
+    return np.diagonal(np.linalg.inv(covariance(individual, neighbors, pair))) ** -0.5
 
 
-def hidden_from_one(own: np.ndarray, neighbors: np.ndarray, pair: float) -> np.ndarray:
+def hidden_from_one(individual: np.ndarray, neighbors: np.ndarray, pair: float) -> np.ndarray:
     """Return the least noise on agent i for any one other agent, who knows the noise that it shares itself, [agent].
 
     Sigma without the edges of agent k is Sigma less a matrix whose rank is the number of these edges, so its inverse
     follows from Sigma^-1 by Woodbury's formula.
 
     Args:
-        own: above 0; the others as for `covariance`.
+        individual: above 0; the others as for `covariance`.
     """
-    inverse = np.linalg.inv(covariance(own, neighbors, pair))
+    inverse = np.linalg.inv(covariance(individual, neighbors, pair))
     worst = np.diagonal(inverse).copy()
-    for k in range(len(own)) if pair > 0 else ():
-        known = np.flatnonzero(neighbors[k])
-        along = inverse[:, known] - inverse[:, [k]]  # Sigma^-1 B, a column e_j - e_k of B for every neighbour j
-        left = np.eye(len(known)) / pair**2 - (along[known] - along[k])
-        with_less = np.diagonal(inverse) + np.sum(along * np.linalg.solve(left, along.T).T, axis=1)
-        worst = np.maximum(worst, np.where(np.arange(len(own)) == k, 0.0, with_less))
+    for k in range(len(individual)) if pair > 0 else ():
+        neighbors_of_k = np.flatnonzero(neighbors[k])
+        along = (
+            inverse[:, neighbors_of_k] - inverse[:, [k]]
+        )  # Sigma^-1 B, a column e_j - e_k of B for every neighbour j
+        reduced = np.eye(len(neighbors_of_k)) / pair**2 - (along[neighbors_of_k] - along[k])
+        with_less = np.diagonal(inverse) + np.sum(along * np.linalg.solve(reduced, along.T).T, axis=1)
+        worst = np.maximum(worst, np.where(np.arange(len(individual)) == k, 0.0, with_less))
     return worst**-0.5

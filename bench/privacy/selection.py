@@ -66,10 +66,10 @@ def epsilon_of_best(
     if checked(release).accountant in BY_THEIR_OWN_FORMULA:
         return math.nan
     try:
-        parts = rdp_curves(release, count)
+        curves = rdp_curves(release, count)
     except InputError:
         return math.nan
-    return min(max(_of_best(curve, mean_runs, delta, shape) for curve in parts) for shape in shapes)
+    return min(max(_of_best(curve, mean_runs, delta, shape) for curve in curves) for shape in shapes)
 
 
 def _of_best(curve: np.ndarray, mean_runs: float, delta: float, shape: float) -> float:
@@ -78,14 +78,14 @@ def _of_best(curve: np.ndarray, mean_runs: float, delta: float, shape: float) ->
         return 0.0
     if np.all(np.isinf(curve)):
         return math.inf
-    whole = curve + math.log(mean_runs) / (ORDERS - 1)
+    total = curve + math.log(mean_runs) / (ORDERS - 1)
     if shape == POISSON:
-        at = np.log1p(1 / (ORDERS - 1))
-        whole = whole + mean_runs * np.array([compute_delta(ORDERS.tolist(), curve.tolist(), e)[0] for e in at])
+        epsilons = np.log1p(1 / (ORDERS - 1))
+        total = total + mean_runs * np.array([compute_delta(ORDERS.tolist(), curve.tolist(), e)[0] for e in epsilons])
     else:
         gamma = _gamma(mean_runs, shape)
-        whole = whole + (1 + shape) * float(np.min((1 - 1 / ORDERS) * curve - math.log(gamma) / ORDERS))
-    return float(compute_epsilon(ORDERS.tolist(), whole.tolist(), delta)[0])
+        total = total + (1 + shape) * float(np.min((1 - 1 / ORDERS) * curve - math.log(gamma) / ORDERS))
+    return float(compute_epsilon(ORDERS.tolist(), total.tolist(), delta)[0])
 
 
 def _gamma(mean_runs: float, shape: float) -> float:

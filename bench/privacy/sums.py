@@ -56,18 +56,18 @@ def epsilon(
     sigma = noise_multiplier
     usable = sigma == 0 or NOISE[0] <= sigma <= NOISE[1]
     events.require("noise_multiplier", sigma, usable, f"give 0, or a number from {NOISE[0]:g} to {NOISE[1]:g}")
-    tried = _accountants(sampling, steps, delta, accountant)
-    rate = _checked(steps, delta, sampling_rate, sampling, tried[0])
-    each = [_release(sigma, sampling, rate, by, delta) for by in tried]
-    found = [(accounting.epsilon(release, steps), release) for release in each]
-    bounds = [bound for bound in found if not math.isnan(bound[0])]
+    accountants = _accountants(sampling, steps, delta, accountant)
+    rate = _checked(steps, delta, sampling_rate, sampling, accountants[0])
+    releases = [_release(sigma, sampling, rate, by, delta) for by in accountants]
+    results = [(accounting.epsilon(release, steps), release) for release in releases]
+    bounds = [bound for bound in results if not math.isnan(bound[0])]
     if not bounds:
         raise InputError(
             f"accountant {accountant} finds no bound for so little noise, or so small a sampling rate: use "
             "rdp, or more noise"
         )
     value, release = min(bounds, key=lambda bound: bound[0])
-    meaning = f"epsilon at delta {delta:g} of {_meaning(release, steps, value, tried)}"
+    meaning = f"epsilon at delta {delta:g} of {_meaning(release, steps, value, accountants)}"
     return {"epsilon": value} | _facts(release, steps, rate, meaning)
 
 
@@ -95,8 +95,8 @@ def noise(
     from bench.privacy import accounting, events
 
     events.require("epsilon", epsilon, 0 < epsilon < math.inf, "give a finite number above 0")
-    tried = _accountants(sampling, steps, delta, accountant)
-    rate = _checked(steps, delta, sampling_rate, sampling, tried[0])
+    accountants = _accountants(sampling, steps, delta, accountant)
+    rate = _checked(steps, delta, sampling_rate, sampling, accountants[0])
 
     def release(sigma: float, by: str) -> events.Release:
         return _release(sigma, sampling, rate, by, delta)
@@ -110,27 +110,27 @@ def noise(
             sigma = round(sigma + 10.0**-digits, max(digits, 0))
         return sigma
 
-    if release(1.0, tried[0]).accountant == "pld" and steps >= LONG:
+    if release(1.0, accountants[0]).accountant == "pld" and steps >= LONG:
         say(f"computing privacy loss distributions of {steps:,} steps, which can take minutes")
-    found, refused = [], None
-    for by in tried:
+    results, refused = [], None
+    for by in accountants:
         try:
-            found.append((smallest(by), by))
+            results.append((smallest(by), by))
         except InputError as error:  # a target that this accountant cannot attain, or only with far too much noise
             refused = error if refused is None or epsilon > accounting.PLD_LIMIT else refused
-    if not found:
+    if not results:
         assert refused is not None
         raise refused
-    sigma, by = min(found)
+    sigma, by = min(results)
     meaning = f"smallest noise multiplier for epsilon {epsilon:g} at delta {delta:g}: "
-    meaning += _meaning(release(sigma, by), steps, epsilon, tried)
+    meaning += _meaning(release(sigma, by), steps, epsilon, accountants)
     if epsilon > accounting.PLD_LIMIT / 2 and math.isnan(accounting.epsilon(release(0.999 * sigma, by), steps)):
         meaning = f"{meaning[:-1]}; with less noise it is not computed."
     return {"noise_multiplier": sigma} | _facts(release(sigma, by), steps, rate, meaning)
 
 
 def _accountants(sampling: str, steps: int, delta: float, named: str | None) -> tuple[str, ...]:
-    """Return the accountants of which the smallest bound is taken; all of them are proven."""
+    """Return the accountants from which the smallest bound is taken; all of them are proven."""
     from bench.privacy.accounting import smallest_delta
 
     if named is not None:
@@ -145,20 +145,20 @@ def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: st
     """Return the sampling rate to account with; raises an InputError that names the option for an unusable value."""
     from bench.privacy import accounting, events
 
-    known = (*events.SAMPLINGS, BINS)
-    if sampling not in known:
-        raise unknown_name("sampling", sampling, known)
+    samplings = (*events.SAMPLINGS, BINS)
+    if sampling not in samplings:
+        raise unknown_name("sampling", sampling, samplings)
     if accountant not in ACCOUNTANTS:
         raise unknown_name("accountant", accountant, ACCOUNTANTS)
     if (sampling, accountant) == ("fixed", "pld"):
         raise InputError("accountant pld does not support sampling fixed: use accountant rdp.")
     if (sampling, accountant) == (BINS, "pld"):
         raise InputError(f"sampling {BINS} has an accountant of its own: leave out accountant.")
-    least = accounting.smallest_delta(steps)
-    if (sampling, accountant) == ("poisson", "pld") and delta < least:
-        raise InputError(f"accountant pld is not exact below delta {least:g} here: leave it out, or use rdp.")
-    most = MOST_STEPS[accountant]
-    events.require("steps", steps, 1 <= steps <= most, f"give 1 to {most:,} with accountant {accountant}")
+    smallest = accounting.smallest_delta(steps)
+    if (sampling, accountant) == ("poisson", "pld") and delta < smallest:
+        raise InputError(f"accountant pld is not exact below delta {smallest:g} here: leave it out, or use rdp.")
+    largest = MOST_STEPS[accountant]
+    events.require("steps", steps, 1 <= steps <= largest, f"give 1 to {largest:,} with accountant {accountant}")
     events.check_delta("delta", delta)
     if sampling_rate is None:
         if sampling != "none":
@@ -169,9 +169,9 @@ def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: st
         events.require("sampling_rate", sampling_rate, sampling_rate == 1, "leave it out with sampling none")
     if sampling == BINS:
         bins = round(min(1 / sampling_rate, 1e300))  # the inverse of the smallest rates is infinite
-        whole = bins > 1 and math.isclose(sampling_rate * bins, 1, rel_tol=1e-6)
+        is_inverse = bins > 1 and math.isclose(sampling_rate * bins, 1, rel_tol=1e-6)
         remedy = f"with sampling {BINS} it is 1/G, for G bins of 2 or more: give 0.5, 0.01 or the like"
-        events.require("sampling_rate", sampling_rate, whole, remedy)
+        events.require("sampling_rate", sampling_rate, is_inverse, remedy)
     return sampling_rate
 
 
@@ -186,7 +186,7 @@ def _release(sigma: float, sampling: str, sampling_rate: float, accountant: str,
     return events.gaussian(sigma, sampling=sampling, sampling_rate=sampling_rate, accountant=by, delta=delta)
 
 
-def _meaning(release: "Release", steps: int, value: float, tried: tuple[str, ...]) -> str:
+def _meaning(release: "Release", steps: int, value: float, accountants: tuple[str, ...]) -> str:
     """Describe what is protected, against whom, under which relation and sampler, and how it was computed, with which
     of the accountants that were tried.
     """
@@ -202,10 +202,10 @@ def _meaning(release: "Release", steps: int, value: float, tried: tuple[str, ...
     if release.accountant == "rdp_wide":
         floor = accounting.rdp_floor(release.delta, wide=True)
         text += f"; close to {floor:.2g}, below which this conversion cannot go" if value < 1.5 * floor else ""
-        other = release.neighbors != events.REPLACE and release.delta >= accounting.smallest_delta(steps)
-        if "pld" in tried:
+        pld_applies = release.neighbors != events.REPLACE and release.delta >= accounting.smallest_delta(steps)
+        if "pld" in accountants:
             text += "; privacy loss distributions give nothing smaller here"
-        elif other and steps <= MOST_STEPS["pld"]:
+        elif pld_applies and steps <= MOST_STEPS["pld"]:
             text += "; without --accountant the smaller of this and privacy loss distributions is given"
     return text + "."
 

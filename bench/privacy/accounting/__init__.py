@@ -3,7 +3,7 @@
 `rdp`: Renyi DP at the orders of Opacus, for sampled and unsampled releases; `rdp_wide`: at larger orders too. `pld`:
 privacy loss distributions, tighter. `bins`: balls in bins. `exact`: the closed form "gdp" of composed Gaussians, and
 "composition" of pure DP. `published`: closed forms by which a paper calibrates. `atoms`: a composition as a count of
-its parts. The entry points are here; each accountant's own module describes its epsilon and the releases that it
+its components. The entry points are here; each accountant's own module describes its epsilon and the releases that it
 supports.
 
 Releases on disjoint units cost as much as the most expensive of them, by any accountant.
@@ -18,7 +18,7 @@ import numpy as np
 
 from bench.privacy.accounting.atoms import Atoms, atoms_of
 from bench.privacy.accounting.bins import bins_epsilon
-from bench.privacy.accounting.disk import kept
+from bench.privacy.accounting.disk import stored_or_found
 from bench.privacy.accounting.exact import composition_epsilon, gdp_epsilon, group_of_two, pure_composition
 from bench.privacy.accounting.pld import PLD_LIMIT, knows, pld_epsilon, smallest_delta
 from bench.privacy.accounting.published import moments_as_published, zcdp_as_published
@@ -91,12 +91,14 @@ def epsilon(release: Release, rounds: int) -> float:
     """
     rounds = operator.index(rounds)
     require("rounds", rounds, rounds >= 0, "give 0 or more")
-    parts = _parts(checked(release), rounds)  # also for 0 rounds, since a run may begin with a release
-    return max((_spent(atoms_of(part), release) for part in parts), key=lambda spent: (math.isnan(spent), spent))
+    components = _components(checked(release), rounds)  # also for 0 rounds, since a run may begin with a release
+    return max(
+        (_spent(atoms_of(component), release) for component in components), key=lambda spent: (math.isnan(spent), spent)
+    )
 
 
-def _parts(release: Release, rounds: int) -> Sequence[dp.DpEvent]:
-    """Return what is released on disjoint units, one part for each set of units."""
+def _components(release: Release, rounds: int) -> Sequence[dp.DpEvent]:
+    """Return what is released on disjoint units, one event for each set of units."""
     event = release.event(rounds)
     return event.events if isinstance(event, ParallelDpEvent) else (event,)
 
@@ -113,10 +115,10 @@ def _spent(atoms: Atoms, release: Release) -> float:
 
 
 def pld_knows(release: Release) -> bool:
-    """Return whether accountant "pld" bounds what a release states, so that it can replace its accountant."""
+    """Return whether accountant "pld" gives a bound for a release, so that it can replace the release's own."""
     if release.delta < smallest_delta(MOST_ROUNDS):
         return False
-    atoms = {atom for part in _parts(checked(release), 1) for atom in atoms_of(part)}
+    atoms = {atom for component in _components(checked(release), 1) for atom in atoms_of(component)}
     return all(isinstance(atom, dp.NonPrivateDpEvent) or knows(atom, release.neighbors) for atom in atoms)
 
 
@@ -140,15 +142,15 @@ def rdp_curves(release: Release, rounds: int) -> list[np.ndarray]:
     """Return the Renyi DP at ORDERS that a release has spent after `rounds` rounds, whatever its accountant.
 
     Returns:
-        [order] for each of the parts that are released on disjoint units.
+        [order] for each set of disjoint units.
 
     Raises:
         InputError: for a mechanism that Renyi DP does not know under the relation of the release.
     """
     nothing = np.zeros(len(ORDERS))
     return [
-        sum((times * rdp_curve(atom, release.neighbors) for atom, times in atoms_of(part).items()), nothing)
-        for part in _parts(checked(release), rounds)
+        sum((times * rdp_curve(atom, release.neighbors) for atom, times in atoms_of(component).items()), nothing)
+        for component in _components(checked(release), rounds)
     ]
 
 
@@ -172,20 +174,24 @@ def noise_multiplier(target: float, release: Callable[[float], Release], rounds:
     if release(1.0).accountant == "pld":
         require("epsilon", target, target <= PLD_LIMIT, f"pld is for at most {PLD_LIMIT:g}; take accountant rdp")
     if (by := release(1.0).accountant) in BY_RENYI:
-        orders, others = ("4096", "pld") if by == "rdp_wide" else ("63", "pld or rdp_wide")
+        orders, alternatives = ("4096", "pld") if by == "rdp_wide" else ("63", "pld or rdp_wide")
         floor = rdp_floor(release(1.0).delta, wide=by == "rdp_wide")
         below = f"Renyi DP at orders up to {orders} cannot go below {floor:.3g} and asks for far too much noise near it"
-        require("epsilon", target, target >= NEAR * floor, f"{below}; take accountant {others}, or a larger delta")
+        require(
+            "epsilon", target, target >= NEAR * floor, f"{below}; take accountant {alternatives}, or a larger delta"
+        )
 
     def spent(sigma: float) -> float:
         return epsilon(release(sigma), rounds)
 
     def model(sigma: float) -> float:
-        at = release(sigma)
-        return max(central_limit(atoms_of(part), at.delta) for part in _parts(at, rounds))
+        trial = release(sigma)
+        return max(central_limit(atoms_of(component), trial.delta) for component in _components(trial, rounds))
 
-    found = kept(target, release, rounds, lambda: smallest(target, spent, model), lambda noise: spent(safe(noise)))
-    return safe(found)
+    sufficient = stored_or_found(
+        target, release, rounds, lambda: smallest(target, spent, model), lambda noise: spent(safe(noise))
+    )
+    return safe(sufficient)
 
 
 def safe(noise: float) -> float:

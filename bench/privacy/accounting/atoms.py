@@ -1,4 +1,4 @@
-"""A composition as a count of its parts, which is all that an accountant of adaptive composition needs."""
+"""A composition as a count of its components, which is all that an accountant of adaptive composition needs."""
 
 from collections import Counter
 from typing import Any
@@ -9,14 +9,14 @@ Atoms = dict[Any, int]  # DpEvent that is not a composition -> how many times
 
 
 def atoms_of(event: dp.DpEvent, times: int = 1) -> Atoms:
-    """Return the parts of an event with their counts, each multiplied by `times`; releases of nothing are left out."""
+    """Return the components of an event with their counts, each times `times`; releases of nothing are left out."""
     if times == 0 or isinstance(event, dp.NoOpDpEvent):
         return {}
     if isinstance(event, dp.SelfComposedDpEvent):
         return atoms_of(event.event, times * event.count)
     if isinstance(event, dp.ComposedDpEvent):
-        parts: Counter[Any] = Counter()
-        for part in event.events:
-            parts.update(atoms_of(part, times))
-        return dict(parts)
+        counts: Counter[Any] = Counter()
+        for component in event.events:
+            counts.update(atoms_of(component, times))
+        return dict(counts)
     return {event: times}

@@ -61,9 +61,9 @@ def bins_epsilon(atoms: Atoms, neighbors: str, delta: float) -> float:
 
 @lru_cache(maxsize=1024)
 def _epsilon(shift: float, num_bins: int, delta: float) -> float:
-    """Return the least epsilon, to STEP, of which is known that its delta is at most `delta`.
+    """Return the least epsilon, to STEP, whose delta is known to be at most `delta`.
 
-    To know a unit's bin reveals more, and so the closed form for one bin is an upper bound.
+    A unit's bin, if known, reveals more, so the closed form for one bin is an upper bound.
     """
     low, high = 0.0, gdp_epsilon({dp.GaussianDpEvent(1 / shift): 1}, delta)
     if num_bins == 1 or high <= SMALL:
@@ -98,19 +98,19 @@ def bins_delta(epsilon: float, shift: float, num_bins: int, enough: float = 0.0)
 
 
 def _refined(bound: Callable[[int], float], enough: float) -> float:
-    """Return the bound by so many points that it is at most `enough`, or that more of them would hardly change it, or
-    are not expected to make it as small as `enough`: where changes have begun to halve at least, those that are left
-    are together no larger than the last.
+    """Return the bound on the first grid where it is at most `enough`, or where finer grids would hardly change it or
+    are not expected to make it as small as `enough`: once each change is at most half of the one before, all further
+    changes together are no larger than the last.
     """
-    found = change = math.inf
+    value = change = math.inf
     for points in POINTS:
-        last, found = found, bound(points)
-        before, change = change, abs(last - found)
-        if found <= enough or change <= CHANGE * abs(found):
+        previous, value = value, bound(points)
+        before, change = change, abs(previous - value)
+        if value <= enough or change <= CHANGE * abs(value):
             break
-        if change <= before / 2 < math.inf and found - change > enough > 0:
+        if change <= before / 2 < math.inf and value - change > enough > 0:
             break
-    return found
+    return value
 
 
 def _below(strike: float, shift: float, num_bins: int, points: int) -> float:

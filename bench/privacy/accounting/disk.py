@@ -23,7 +23,7 @@ WITHIN = 0.01  # share of the target that the smallest sufficient noise leaves u
 LIBRARIES = ("dp-accounting", "numpy", "scipy")
 
 
-def kept(
+def stored_or_found(
     target: float,
     release: Callable[[float], Release],
     rounds: int,
@@ -42,15 +42,15 @@ def kept(
     described = [_described(release(sigma), rounds) for sigma in PROBES]
     key = json.dumps([float(target).hex(), int(rounds), described, _computed_by()])
     path = cache_folder(FOLDER) / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
-    found = _read(path, release, rounds)
-    if found is None or not (1 - WITHIN) * target <= spent(found) <= target:
-        found = find()
-        remember(path, {"noise_multiplier": found.hex(), "released": _described(release(found), rounds)})
-    return found
+    sigma = _read(path, release, rounds)
+    if sigma is None or not (1 - WITHIN) * target <= spent(sigma) <= target:
+        sigma = find()
+        remember(path, {"noise_multiplier": sigma.hex(), "released": _described(release(sigma), rounds)})
+    return sigma
 
 
 def _described(release: Release, rounds: int) -> list[str]:
-    """Return the parts of a release that accountants use."""
+    """Return the fields of a release that accountants use."""
     return [repr(release.event(rounds)), release.neighbors, release.accountant, float(release.delta).hex()]
 
 

@@ -55,14 +55,14 @@ def pure_composition(epsilons: Sequence[float], times: Sequence[int], delta: flo
     e, kind = np.unique(np.asarray(epsilons, dtype=np.float64), return_inverse=True)
     count = np.bincount(kind, weights=times)
 
-    def together(e, count):
+    def composed(e, count):
         variance = float(count @ e**2)
         mean = float(count @ (e * np.tanh(e / 2)))
         logs = (math.log(math.e + math.sqrt(variance) / delta), math.log(1 / delta))
         return min(float(count @ e), *(mean + math.sqrt(2 * variance * log) for log in logs))
 
-    apart = (count[l] * e[l] + together(np.delete(e, l), np.delete(count, l)) for l in range(len(e)))
-    return min(together(e, count), *apart)
+    apart = (count[l] * e[l] + composed(np.delete(e, l), np.delete(count, l)) for l in range(len(e)))
+    return min(composed(e, count), *apart)
 
 
 def group_of_two(epsilon: float, delta: float) -> tuple[float, float]:

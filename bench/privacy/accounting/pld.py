@@ -37,7 +37,7 @@ def pld_epsilon(atoms: Atoms, neighbors: str, delta: float) -> float:
     below `smallest_delta`, and below SMALLEST_RATE.
 
     Raises:
-        InputError: for a part that is not known under this relation.
+        InputError: for a component that is not known under this relation.
     """
     for atom in atoms:
         if not knows(atom, neighbors):
@@ -57,8 +57,8 @@ def smallest_delta(rounds: int) -> float:
 
 
 def knows(atom: Any, neighbors: str) -> bool:
-    """Return whether a part is known under this relation. Multipliers are relative to the movement, so a part without
-    sampling is the same under both relations.
+    """Return whether a component is known under this relation. Multipliers are relative to the movement, so a component
+    without sampling is the same under both relations.
     """
     sampled = isinstance(atom, dp.PoissonSampledDpEvent) and isinstance(atom.event, dp.GaussianDpEvent)
     return isinstance(atom, (dp.GaussianDpEvent, dp.LaplaceDpEvent)) or (sampled and neighbors == ADD_OR_REMOVE)
@@ -72,19 +72,19 @@ def _composed_epsilon(atoms: frozenset[tuple[Any, int]], delta: float) -> float:
     even odds. Lowering e to a cap c and adding e - c to the result gives an upper bound. The sum of the pure epsilons
     is another upper bound, and the smaller one where the grid is coarser than what composition saves.
     """
-    parts: list[tuple[Any, int]] = []
+    components: list[tuple[Any, int]] = []
     above = capped = 0.0
     for atom, times in sorted(atoms, key=repr):
         if isinstance(atom, dp.LaplaceDpEvent):
             e = min(1 / atom.noise_multiplier, PLD_LAPLACE)
             above += times * (1 / atom.noise_multiplier - e)
             capped += times * e
-            parts.append((dp.LaplaceDpEvent(1 / e), times))
+            components.append((dp.LaplaceDpEvent(1 / e), times))
         else:
-            parts.append((atom, times))
-    interval = _interval(parts)
-    losses = [_loss(atom, interval).self_compose(times) for atom, times in parts]
-    composed = reduce(lambda loss, other: loss.compose(other), losses)
+            components.append((atom, times))
+    interval = _interval(components)
+    losses = [_loss(atom, interval).self_compose(times) for atom, times in components]
+    composed = reduce(lambda loss, further: loss.compose(further), losses)
     epsilon = above + _epsilon_at(composed, delta, capped, interval)
     only_laplace = all(isinstance(atom, dp.LaplaceDpEvent) for atom, _ in atoms)
     return min(epsilon, above + capped) if only_laplace else epsilon
@@ -131,15 +131,15 @@ def _gaussian_parameters(atom: Any) -> tuple[float, float]:
     return gaussian.noise_multiplier, atom.sampling_probability if sampled else 1.0
 
 
-def _interval(parts: Sequence[tuple[Any, int]]) -> float:
+def _interval(components: Sequence[tuple[Any, int]]) -> float:
     """Return the discretisation of the privacy loss: a tenth of the standard deviation of one round's loss.
 
     A fixed 1e-4 (dp_accounting's default) is too fine for little noise and 10 % off for much noise. The error grows
     with the square of interval / deviation; a tenth gives an epsilon about 0.1 % too large. Laplace noise, whose loss
-    has an edge, takes a hundredth. The smallest interval over the parts is used, but each part keeps within 1e5 points.
+    has an edge, takes a hundredth. The smallest interval is used, but each component keeps within 1e5 points.
     """
     intervals, largest = [], []
-    for atom, times in parts:
+    for atom, times in components:
         if isinstance(atom, dp.LaplaceDpEvent):
             e = 1 / atom.noise_multiplier
             deviation = min(e, math.sqrt(3.0))  # of e - min(Z, 2 e), for small and for large e

@@ -47,16 +47,16 @@ def rdp_epsilon(atoms: Atoms, neighbors: str, delta: float) -> float:
 
 def wide_rdp_epsilon(atoms: Atoms, neighbors: str, delta: float) -> float:
     """Return the epsilon at delta of a composition, at FURTHER orders too where the minimum is at the largest."""
-    found, order = _converted(atoms, neighbors, delta, ORDERS)
-    last = ORDERS[-1]
+    smallest, order = _converted(atoms, neighbors, delta, ORDERS)
+    largest_order = ORDERS[-1]
     for orders in FURTHER:
-        if found == 0 or order != last:
+        if smallest == 0 or order != largest_order:
             break
-        further, at = _converted(atoms, neighbors, delta, orders)
-        if further >= found:
+        further, further_order = _converted(atoms, neighbors, delta, orders)
+        if further >= smallest:
             break
-        found, order, last = further, at, orders[-1]
-    return found
+        smallest, order, largest_order = further, further_order, orders[-1]
+    return smallest
 
 
 def _converted(atoms: Atoms, neighbors: str, delta: float, orders: np.ndarray) -> tuple[float, float]:
@@ -75,13 +75,13 @@ def rdp_floor(delta: float, *, wide: bool = False) -> float:
 @lru_cache(maxsize=4096)
 def rdp_curve(atom: Any, neighbors: str, orders: tuple[float, ...] = tuple(ORDERS.tolist())) -> np.ndarray:
     """Return the RDP of one release, [order]."""
-    at = np.array(orders)
+    order_array = np.array(orders)
     if isinstance(getattr(atom, "event", None), dp.GaussianDpEvent):
         sigma = atom.event.noise_multiplier
         if isinstance(atom, dp.PoissonSampledDpEvent) and neighbors == ADD_OR_REMOVE:
-            return _poisson_rdp(atom.sampling_probability, sigma, at)
+            return _poisson_rdp(atom.sampling_probability, sigma, order_array)
         if isinstance(atom, dp.SampledWithoutReplacementDpEvent) and neighbors == REPLACE:
-            return _fixed_size_rdp(atom.sample_size / atom.source_dataset_size, sigma, at)
+            return _fixed_size_rdp(atom.sample_size / atom.source_dataset_size, sigma, order_array)
     accountant = RdpAccountant(list(orders), RELATIONS[neighbors])
     if not accountant.supports(atom):
         raise InputError(f"accountant rdp does not know {atom} under {neighbors}: take another relation.")
@@ -133,7 +133,7 @@ def _fixed_size_rdp(q: float, sigma: float, orders: np.ndarray) -> np.ndarray:
     if q == 1 or sigma < TINY_NOISE:
         return plain
     top = int(orders[-1])
-    at = np.unique(np.concatenate([np.floor(orders), np.ceil(orders)]))
+    integers = np.unique(np.concatenate([np.floor(orders), np.ceil(orders)]))
     z, log_weight = _grid(sigma, orders[-1])
     excess = (2 * z - 1) / (2 * sigma**2)  # log L
     log_excess = np.maximum(excess, 0) + np.log(-np.expm1(-np.abs(excess)) + 1e-300)  # log |L - 1|
@@ -144,9 +144,9 @@ def _fixed_size_rdp(q: float, sigma: float, orders: np.ndarray) -> np.ndarray:
         math.log(4) + (log_b[j // 2 - 1] + log_b[(j + 1) // 2 - 1]) / 2,
         math.log(2) + j * (j - 1) / (2 * sigma**2),
     )
-    a = at[at > 1][:, None]
+    a = integers[integers > 1][:, None]
     log_binomial = gammaln(a + 1) - gammaln(j + 1) - gammaln(a - j + 1)  # -inf for j > a  # [a, j]
     log_sum = np.asarray(logsumexp(log_binomial + j * math.log(q) + log_m, axis=1))
     cgf = np.logaddexp(0, log_sum)
-    bound = np.interp(orders, at, np.concatenate([np.zeros(len(at) - len(a)), cgf])) / (orders - 1)
+    bound = np.interp(orders, integers, np.concatenate([np.zeros(len(integers) - len(a)), cgf])) / (orders - 1)
     return np.minimum(bound, plain)

@@ -93,8 +93,8 @@ def _guessed(
     """Return the expected ends of the bisection, from the answers, the two known ends, and the model."""
     guess, scale = _root(answers), 1.0
     if len(answers) == 1:
-        ((at, value),) = answers.items()
-        scale = target * math.exp(value) / model(math.exp(at))
+        ((position, value),) = answers.items()
+        scale = target * math.exp(value) / model(math.exp(position))
 
     def enough(sigma: float) -> bool:
         if sigma <= too_little or sigma >= suffices or not TINY < sigma < 1 / TINY:
@@ -108,24 +108,24 @@ def _root(answers: Mapping[float, float]) -> float | None:
     """Return the zero of the line through the two answers nearest to 0; None for fewer than two."""
     if len(answers) < 2:
         return None
-    (first, value), (second, other) = sorted(answers.items(), key=lambda answer: abs(answer[1]))[:2]
-    slope = (other - value) / (second - first)
+    (first, value), (second, second_value) = sorted(answers.items(), key=lambda answer: abs(answer[1]))[:2]
+    slope = (second_value - value) / (second - first)
     return first - value / min(slope, FLATTEST)
 
 
 def central_limit(atoms: Atoms, delta: float) -> float:
     """Return the epsilon at delta of the Gaussian mechanism that approximates a composition; above 0."""
     mu = math.sqrt(sum(times * _precision(atom) for atom, times in atoms.items()))
-    most = mu**2 / 2 + mu * math.sqrt(2 * math.log(1 / delta))
+    upper_bound = mu**2 / 2 + mu * math.sqrt(2 * math.log(1 / delta))
     if mu > LARGE_MU:
-        return most
+        return upper_bound
 
     def exceeds(epsilon: float) -> bool:
         """Return whether the delta of that epsilon is larger (Balle and Wang 2018, Theorem 8)."""
         below, above = (math.erfc((epsilon / mu + sign * mu / 2) / math.sqrt(2)) / 2 for sign in (-1, 1))
         return below - math.exp(epsilon) * above > delta
 
-    low, high = 0.0, most
+    low, high = 0.0, upper_bound
     for _ in range(30):
         middle = (low + high) / 2
         low, high = (middle, high) if exceeds(middle) else (low, middle)

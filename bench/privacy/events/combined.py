@@ -18,12 +18,12 @@ def preceded_by(release: Release, first: Release) -> Release:
         InputError: where the two do not protect the same unit, under the same relation, against the same adversary.
     """
     for field in ("privacy_unit", "neighbors", "protects_against"):
-        own, other = getattr(release, field), getattr(first, field)
-        require(field, other, own == other, f"what comes first must protect as what follows, {own}")
+        expected, actual = getattr(release, field), getattr(first, field)
+        require(field, actual, expected == actual, f"what comes first must protect as what follows, {expected}")
 
     def event(rounds: int) -> dp.DpEvent:
-        parts = (first.event(1), release.event(rounds))  # a tuple: an event with a list in it has no hash
-        return dp.ComposedDpEvent(parts)  # pyright: ignore[reportArgumentType]
+        events = (first.event(1), release.event(rounds))  # a tuple: an event with a list in it has no hash
+        return dp.ComposedDpEvent(events)  # pyright: ignore[reportArgumentType]
 
     return release._replace(
         event=event,
@@ -34,81 +34,81 @@ def preceded_by(release: Release, first: Release) -> Release:
 
 @dataclass(frozen=True)
 class ParallelDpEvent(dp.DpEvent):
-    """Releases on disjoint sets of units: each unit is in one part, so they cost as much as the most expensive part."""
+    """Releases on disjoint sets of units: each unit is in one of them, so they cost as much as the most expensive."""
 
     events: tuple[dp.DpEvent, ...]
 
 
-def in_parallel(parts: Sequence[tuple[Release, int]]) -> Release:
+def in_parallel(phases: Sequence[tuple[Release, int]]) -> Release:
     """Return the release of phases one after the other, each on its own units (McSherry 2009, parallel composition).
 
     A later phase may depend on what an earlier one released, because this is public for the units of the later phase.
 
     Args:
-        parts: (release, rounds) of each phase, in order; all with the same relation, accountant, unit and delta.
+        phases: (release, rounds) of each phase, in order; all with the same relation, accountant, unit and delta.
 
     Raises:
         InputError: where two of them differ in one of these.
     """
-    first = _alike([release for release, _ in parts], "phases")
+    first = _common_statement([release for release, _ in phases], "phases")
 
     def event(rounds: int) -> dp.DpEvent:
-        done, begin = [], 0
-        for release, length in parts:
-            done.append(release.event(min(max(rounds - begin, 0), length)))
+        events, begin = [], 0
+        for release, length in phases:
+            events.append(release.event(min(max(rounds - begin, 0), length)))
             begin += length
-        distinct = tuple(dict.fromkeys(done))
+        distinct = tuple(dict.fromkeys(events))
         return distinct[0] if len(distinct) == 1 else ParallelDpEvent(distinct)
 
-    if len(parts) == 1:
+    if len(phases) == 1:
         return first._replace(event=event)
-    mechanisms = "; then ".join(dict.fromkeys(release.mechanism for release, _ in parts))
+    mechanisms = "; then ".join(dict.fromkeys(release.mechanism for release, _ in phases))
     return first._replace(
         event=event,
-        mechanism=f"{len(parts)} phases on disjoint {first.privacy_unit}s: {mechanisms}",
-        sound=all(release.sound for release, _ in parts),
+        mechanism=f"{len(phases)} phases on disjoint {first.privacy_unit}s: {mechanisms}",
+        sound=all(release.sound for release, _ in phases),
     )
 
 
-def at_once(parts: Sequence[tuple[Release, int]]) -> Release:
+def at_once(clients: Sequence[tuple[Release, int]]) -> Release:
     """Return the release of clients that each release something about their own units in every round (McSherry 2009,
     parallel composition).
 
     What one client releases may depend on what others have released, because this is public for its units.
 
     Args:
-        parts: (release, releases in a round) of each client; all with the same relation, accountant, unit and delta.
+        clients: (release, releases in a round) of each client; all with the same relation, accountant, unit and delta.
 
     Raises:
         InputError: where two of them differ in one of these.
     """
-    first = _alike([release for release, _ in parts], "clients")
+    first = _common_statement([release for release, _ in clients], "clients")
 
     def event(rounds: int) -> dp.DpEvent:
-        distinct = tuple(dict.fromkeys(release.event(times * rounds) for release, times in parts))
+        distinct = tuple(dict.fromkeys(release.event(times * rounds) for release, times in clients))
         return distinct[0] if len(distinct) == 1 else ParallelDpEvent(distinct)
 
-    different = dict.fromkeys(f"{release.mechanism}, {times} a round" for release, times in parts)
+    different = dict.fromkeys(f"{release.mechanism}, {times} a round" for release, times in clients)
     if len(different) == 1:
         return first._replace(event=event)
     return first._replace(
         event=event,
         mechanism=f"{len(different)} kinds of clients, such as: {next(iter(different))}",
-        sound=all(release.sound for release, _ in parts),
+        sound=all(release.sound for release, _ in clients),
     )
 
 
-def _alike(releases: Sequence[Release], whose: str) -> Release:
-    """Return the first of the releases.
+def _common_statement(releases: Sequence[Release], members: str) -> Release:
+    """Return the first of the releases, after checking that all state the same.
 
     Raises:
-        InputError: where another one has another unit, relation, accountant or delta.
+        InputError: where another release has another unit, relation, accountant or delta.
     """
     first = releases[0]
     for field in ("privacy_unit", "neighbors", "protects_against", "accountant", "delta"):
         for other in releases:
-            own, its = getattr(first, field), getattr(other, field)
-            require(field, its, own == its, f"{whose} must be accounted alike, the first has {own}")
+            expected, actual = getattr(first, field), getattr(other, field)
+            require(field, actual, expected == actual, f"{members} must be accounted alike, the first has {expected}")
     return first
 
 

@@ -41,14 +41,14 @@ def correlated_gaussian(
     privacy_unit: str = "user",
     protects_against: str = EVERYBODY,
 ) -> Release:
-    """Return Gaussian sums whose noise is correlated over rounds, rows of sigma C times S^-1 Z with a strategy S
-    (matrix factorisation).
+    """Return Gaussian sums whose noise is correlated over rounds: the rows of sigma C S^-1 Z, with a strategy S (matrix
+    factorisation).
 
     A run is one Gaussian mechanism on S X, and the schedule bounds how far a unit can move S X.
 
     Args:
-        sensitivity: rounds -> L2 norm by which a unit whose parts are at most 1 long moves S X in that many rounds,
-            above 0 for 1 round or more. The schedule must be public.
+        sensitivity: rounds -> L2 norm by which a unit whose contributions have norm at most 1 moves S X in that many
+            rounds, above 0 for 1 round or more. The schedule must be public.
         neighbors: as for `bounded_participation_gaussian`.
     """
     check_numbers(noise_multiplier, delta)
@@ -57,8 +57,8 @@ def correlated_gaussian(
     def event(rounds: int) -> dp.DpEvent:
         moved = sensitivity(rounds) if rounds else 1.0
         require("sensitivity", moved, 0 < moved < math.inf, "give a finite number above 0")
-        once = repeated(noise_multiplier / moved, neighbors, dp.GaussianDpEvent)
-        return once(1 if rounds else 0)
+        one_gaussian = repeated(noise_multiplier / moved, neighbors, dp.GaussianDpEvent)
+        return one_gaussian(1 if rounds else 0)
 
     return in_any_schedule(
         event,
@@ -104,10 +104,10 @@ def cyclic_readings(
         statement: delta, privacy_unit, protects_against.
     """
     if sensitivity is None:
-        of = partial(bounded_participation_gaussian, noise_multiplier, max_participations=max_participations)
+        release = partial(bounded_participation_gaussian, noise_multiplier, max_participations=max_participations)
     else:
-        of = partial(correlated_gaussian, noise_multiplier, sensitivity=sensitivity)
-    replaced, removed = (of(neighbors=relation, **statement) for relation in (REPLACE, ADD_OR_REMOVE))
+        release = partial(correlated_gaussian, noise_multiplier, sensitivity=sensitivity)
+    replaced, removed = (release(neighbors=relation, **statement) for relation in (REPLACE, ADD_OR_REMOVE))
     return {"paper": replaced, "worst_case": replaced, "removed": removed}
 
 
@@ -151,7 +151,7 @@ def cyclic_poisson_readings(
 
 @dataclass(frozen=True)
 class BallsInBinsDpEvent(dp.DpEvent):
-    """Gaussian sums of which a unit is in those of one bin, drawn uniformly and not released.
+    """Gaussian sums in which a unit takes part in the rounds of one bin, drawn uniformly and not released.
 
     num_bins: G, 1 or more.
     noise_multiplier: of all rounds of a bin together, relative to the movement by the unit.
@@ -178,8 +178,8 @@ def balls_in_bins_gaussian(
         num_bins: G, the rounds of a turn.
     """
     check_numbers(noise_multiplier, delta)
-    most = 1 <= num_bins <= MOST_BINS
-    require("num_bins", num_bins, most, f"give a whole number from 1 to {MOST_BINS:,}")
+    in_range = 1 <= num_bins <= MOST_BINS
+    require("num_bins", num_bins, in_range, f"give a whole number from 1 to {MOST_BINS:,}")
 
     def event(rounds: int) -> dp.DpEvent:
         of_a_bin = noise_multiplier / math.sqrt(max(_turns(num_bins, rounds), 1))
