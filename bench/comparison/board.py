@@ -71,7 +71,7 @@ def board_request(
         "rounds": TASKS[task].board,
         "baselines": labels,
         "name": task,
-        **(LESS if TASKS[task].less else {}),
+        **(LESS if TASKS[task].reduced else {}),
     }
     request = make_request(task=task, out=out, data_files=data_files, **usual | options)._replace(scale=BOARD)
     if request.fresh or not (request.folder / PROTOCOL).exists():

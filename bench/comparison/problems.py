@@ -37,10 +37,10 @@ from bench.data.tasks.clients_file import (
     VALIDATION,
     clients_file,
     clients_with_network,
+    described,
     dual_pays,
     num_train,
     read_clients,
-    said,
     sums_of_squares,
 )
 from bench.data.tasks.images import PICTURES, client_size, largest_weight
@@ -388,7 +388,7 @@ def own_clients(
         raise InputError(f"{path} has no columns, and its targets are classes: give a CSV or Parquet file")
     columns: dict[str, Any] = {"client": client or CLIENT, "label": label or LABEL}
     found = read_clients(path, **columns, regression=regression, network=network is not None, drop_small=drop_small)
-    for line in said(found, path):
+    for line in described(found, path):
         log.warning("%s", line)
     sizes = found.sizes
     facts: dict[str, Any] = {

@@ -37,7 +37,7 @@ class LocalCopy:
 
 
 class Source(ABC):
-    """Where a data set can be had; its str is its name in results.
+    """A source of a data set; its str is its name in results.
 
     Attributes:
         kind: what BENCH_SOURCE calls it.
@@ -47,8 +47,8 @@ class Source(ABC):
     kind: ClassVar[str]
     client: str
 
-    def here(self) -> bool:
-        """Return whether it can be tried on this machine."""
+    def is_available(self) -> bool:
+        """Return whether the source can be tried on this machine."""
         return True
 
     @abstractmethod
@@ -97,6 +97,6 @@ class DataSet:
 
     @property
     def by_hand(self) -> str:
-        """What a user can do who has the files, or has not."""
+        """How to provide the files, or which task needs none."""
         instead = f", or take the task {self.instead}, which needs no file of yours" if self.instead else ""
         return f"put {self.file_names} in a folder and name it by BENCH_DATA{instead}"

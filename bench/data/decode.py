@@ -36,9 +36,9 @@ def without_header(name: str, data: bytes) -> bytes:
     return data.split(b"\n", 1)[1]
 
 
-def concatenated(name: str, *parts: bytes) -> bytes:
-    """Return the files one after the other, each on a line of its own."""
-    return b"\n".join(parts)
+def concatenated(name: str, *files: bytes) -> bytes:
+    """Return the files one after the other, separated by line breaks."""
+    return b"\n".join(files)
 
 
 def cifar_from_png(name: str, image: bytes, labels: bytes) -> bytes:
@@ -76,20 +76,20 @@ def idx_bytes(array: np.ndarray) -> bytes:
 
 def idx_of_rows(split: Callable[[str], Rows]) -> Contents:
     """Yield the four idx files of MNIST, or of Fashion-MNIST."""
-    for part, prefix in (("train", "train"), ("test", "t10k")):
-        rows = split(part)
+    for name, prefix in (("train", "train"), ("test", "t10k")):
+        rows = split(name)
         yield f"{prefix}-images-idx3-ubyte", idx_bytes(np.stack([row["image"][..., 0] for row in rows]))
         yield f"{prefix}-labels-idx1-ubyte", idx_bytes(np.stack([row["label"] for row in rows]))
 
 
 def cifar_of_rows(split: Callable[[str], Rows]) -> Contents:
     """Yield the six files of CIFAR-10's binary version."""
-    for part, prefix in (("train", "data_batch"), ("test", "test_batch")):
-        rows = split(part)
+    for name, prefix in (("train", "data_batch"), ("test", "test_batch")):
+        rows = split(name)
         for start in range(0, len(rows), CIFAR_BATCH):
             batch = rows[start : start + CIFAR_BATCH]
             data = cifar_binary(np.stack([row["image"] for row in batch]), np.stack([row["label"] for row in batch]))
-            yield f"{prefix}_{start // CIFAR_BATCH + 1}.bin" if part == "train" else f"{prefix}.bin", data
+            yield f"{prefix}_{start // CIFAR_BATCH + 1}.bin" if name == "train" else f"{prefix}.bin", data
 
 
 def movielens_of_rows(split: Callable[[str], Rows]) -> Contents:

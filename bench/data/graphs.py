@@ -57,21 +57,21 @@ def from_weights(weights, *, slots: int = 0) -> Graph:
     return _pack(matrix, slots)
 
 
-def _refuse(matrix, wrong: np.ndarray, what: str, remedy: str) -> None:
+def _refuse(matrix, wrong: np.ndarray, fault: str, remedy: str) -> None:
     if wrong.any():
         entry = int(np.flatnonzero(wrong)[0])
         i = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
-        raise InputError(f"graph: W[{i}, {matrix.indices[entry]}] = {matrix.data[entry]:g} is {what}: {remedy}.")
+        raise InputError(f"graph: W[{i}, {matrix.indices[entry]}] = {matrix.data[entry]:g} is {fault}: {remedy}.")
 
 
 def _refuse_pieces(matrix) -> None:
     count, labels = connected_components(matrix, directed=False)
-    alone = np.flatnonzero(np.diff(matrix.indptr) == 0)
-    if not len(alone) and count == 1:
+    isolated = np.flatnonzero(np.diff(matrix.indptr) == 0)
+    if not len(isolated) and count == 1:
         return
     apart = np.argmax(labels != labels[0])
-    one = f"client {alone[0]} has no neighbour" if len(alone) else f"no path joins clients 0 and {apart}"
-    raise InputError(f"graph: it has {count} components ({one}): add edges, or keep the largest component.")
+    example = f"client {isolated[0]} has no neighbour" if len(isolated) else f"no path joins clients 0 and {apart}"
+    raise InputError(f"graph: it has {count} components ({example}): add edges, or keep the largest component.")
 
 
 def _pack(matrix, slots: int) -> Graph:
@@ -109,10 +109,10 @@ def by_angle(models: np.ndarray, *, width: float):
     while threshold > 0:  # it underflows in the end, and then all are kept
         k += 1
         threshold = weights.max() * 10.0 ** (-k / 2)
-        kept = sparse.csr_matrix(np.where(weights >= threshold, weights, 0))
-        if connected_components(kept, directed=False)[0] == 1:
+        graph = sparse.csr_matrix(np.where(weights >= threshold, weights, 0))
+        if connected_components(graph, directed=False)[0] == 1:
             break
-    return kept * (len(models) / (kept.sum() or 1.0))  # `from_weights` refuses weights of sum 0
+    return graph * (len(models) / (graph.sum() or 1.0))  # `from_weights` refuses weights of sum 0
 
 
 def nearest_neighbors(vectors, *, num_neighbors: int):

@@ -51,8 +51,8 @@ def by_style(first: np.ndarray, second: np.ndarray, classes: np.ndarray, counts:
     """
     groups = np.zeros(len(first), int)
     for members in by_label(classes):
-        for i, part in enumerate(np.array_split(members[np.argsort(first[members], kind="stable")], counts[0])):
-            ranked = part[np.argsort(second[part], kind="stable")]
+        for i, group in enumerate(np.array_split(members[np.argsort(first[members], kind="stable")], counts[0])):
+            ranked = group[np.argsort(second[group], kind="stable")]
             for j, cell in enumerate(np.array_split(ranked, counts[1])):
                 groups[cell] = i * counts[1] + j
     return groups
@@ -97,10 +97,10 @@ def disjoint(rng: np.random.Generator, num_examples: int, num_clients: int, size
     """
     if not 1 <= num_clients <= num_examples:
         raise InputError(f"{num_clients} clients share {num_examples} examples: use 1 to {num_examples} clients.")
-    most = num_examples // num_clients
-    size = most if size is None else size
-    if not 1 <= size <= most:
-        raise InputError(f"{size} examples for each of {num_clients} clients: use 1 to {most}, what the pool has.")
+    largest = num_examples // num_clients
+    size = largest if size is None else size
+    if not 1 <= size <= largest:
+        raise InputError(f"{size} examples for each of {num_clients} clients: use 1 to {largest}, what the pool has.")
     return np.sort(rng.permutation(num_examples)[: num_clients * size].reshape(num_clients, size)).astype(np.int32)
 
 
@@ -127,24 +127,24 @@ def by_class_shares(
     """
     if not concentration > 0:
         raise InputError(f"concentration = {concentration:g}: give a number above 0.")
-    each = disjoint(np.random.default_rng(0), len(labels), num_clients, size).shape[1]
-    left = [rng.permutation(members) for members in by_label(labels)]
-    pool = np.array([len(members) for members in left]) / len(labels)
+    size_of_client = disjoint(np.random.default_rng(0), len(labels), num_clients, size).shape[1]
+    remaining = [rng.permutation(members) for members in by_label(labels)]
+    pool = np.array([len(members) for members in remaining]) / len(labels)
     clients = []
     for _ in range(num_clients):
         shares = pool if np.isinf(concentration) else rng.dirichlet(concentration * len(pool) * pool)
-        taken = _taken(rng, shares, np.array([len(members) for members in left]), each)
-        clients.append(np.concatenate([members[:count] for members, count in zip(left, taken, strict=True)]))
-        left = [members[count:] for members, count in zip(left, taken, strict=True)]
+        counts = _class_counts(rng, shares, np.array([len(members) for members in remaining]), size_of_client)
+        clients.append(np.concatenate([members[:count] for members, count in zip(remaining, counts, strict=True)]))
+        remaining = [members[count:] for members, count in zip(remaining, counts, strict=True)]
     return np.sort(np.stack(clients), axis=1).astype(np.int32)
 
 
-def _taken(rng: np.random.Generator, shares: np.ndarray, left: np.ndarray, size: int) -> np.ndarray:
+def _class_counts(rng: np.random.Generator, shares: np.ndarray, remaining: np.ndarray, size: int) -> np.ndarray:
     """Return how many of the remaining examples of each class a client of `size` takes."""
-    taken = np.zeros(len(left), int)
-    while (missing := size - taken.sum()) > 0:
-        weights = np.where(taken < left, shares, 0.0)
+    counts = np.zeros(len(remaining), int)
+    while (missing := size - counts.sum()) > 0:
+        weights = np.where(counts < remaining, shares, 0.0)
         if weights.sum() <= 0:  # nothing is left of its own classes
-            weights = (left - taken).astype(float)
-        taken = np.minimum(taken + rng.multinomial(missing, weights / weights.sum()), left)
-    return taken
+            weights = (remaining - counts).astype(float)
+        counts = np.minimum(counts + rng.multinomial(missing, weights / weights.sum()), remaining)
+    return counts

@@ -125,9 +125,9 @@ def _compute(name: str, images: np.ndarray, path: Path) -> None:
     with open(path, "wb") as file:  # not a memory map, which ends the process where the disk is full
         np.lib.format.write_array_header_1_0(file, header)
         for start in track(range(0, count, batch), title, console=console, disable=not console.is_terminal):
-            part = images[start : start + batch]
-            whole = np.pad(part, [(0, batch - len(part)), (0, 0), (0, 0), (0, 0)])  # one shape needs one program
-            file.write(np.asarray(compute(whole))[: len(part)].astype("<f2").tobytes())
+            block = images[start : start + batch]
+            padded = np.pad(block, [(0, batch - len(block)), (0, 0), (0, 0), (0, 0)])  # one shape needs one program
+            file.write(np.asarray(compute(padded))[: len(block)].astype("<f2").tobytes())
     _sum(path).write_text(f"{_digest(path)}  {path.name}\n")
 
 

@@ -51,10 +51,10 @@ def _pictures(rng, model: str) -> list:
     return out
 
 
-def _ratings(rng) -> movielens.Ratings:
+def _ratings(rng) -> movielens.FilmRatings:
     rows = [(user, film) for user in range(USERS) for film in rng.permutation(25)[:15]]
     user, film = np.array(rows).T
-    return movielens.Ratings(user, film, rng.integers(1, 6, len(rows)).astype(float))
+    return movielens.FilmRatings(user, film, rng.integers(1, 6, len(rows)).astype(float))
 
 
 def _of_lectures(rng) -> ratings.Ratings:

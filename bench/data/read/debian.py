@@ -21,7 +21,7 @@ TEAM = re.compile(
 BRACES = re.compile(r"([^,{]*)\{([^}]*)\}")  # devel::{doc,library} stands for two tags
 
 
-class Package(NamedTuple):
+class DebianPackage(NamedTuple):
     """One package.
 
     person: hash of the address of the first maintainer or uploader who is a person, not a team.
@@ -56,12 +56,12 @@ def distil(name: str, packages: bytes, translation: bytes, sources: bytes) -> by
         description = text.get((d["Package"], d.get("Description-md5")))
         if "Tag" in d and person and description:
             hashed = hashlib.blake2b(person.encode(), digest_size=8).hexdigest()
-            row = Package(hashed, source, d["Package"], description, tuple(_tags(d["Tag"])))
+            row = DebianPackage(hashed, source, d["Package"], description, tuple(_tags(d["Tag"])))
             lines[d["Package"]] = json.dumps(row)
     return "".join(f"{lines[package]}\n" for package in sorted(lines)).encode()
 
 
-def documents(copy: LocalCopy) -> list[Package]:
+def documents(copy: LocalCopy) -> list[DebianPackage]:
     """Return the packages of the canonical file, in its order.
 
     Raises:
@@ -69,7 +69,7 @@ def documents(copy: LocalCopy) -> list[Package]:
     """
     (path,) = copy.files.values()
     try:
-        return [Package._make([*fields[:-1], tuple(fields[-1])]) for fields in map(json.loads, _lines(path))]
+        return [DebianPackage._make([*fields[:-1], tuple(fields[-1])]) for fields in map(json.loads, _lines(path))]
     except (OSError, ValueError, TypeError) as error:
         raise InputError(f"{path}: not the packages of a release ({error}): remove it, and it is made anew") from None
 
@@ -100,5 +100,5 @@ def _person(people: str) -> str:
 
 
 def _tags(field: str) -> list[str]:
-    spelt = BRACES.sub(lambda m: ",".join(m[1].strip() + part.strip() for part in m[2].split(",")), field)
+    spelt = BRACES.sub(lambda m: ",".join(m[1].strip() + ending.strip() for ending in m[2].split(",")), field)
     return [tag.strip() for tag in spelt.replace("\n", " ").split(",") if tag.strip()]

@@ -26,7 +26,7 @@ def federated_emnist(copy: LocalCopy) -> list[Client]:
             temporary folder each time (some 4 GB), so decompress it where it is used often.
 
     Returns:
-        one tuple a client: id, train pixels float32 [n, 28, 28], train labels int32 [n], test pixels, test
+        One tuple for each client: id, train pixels float32 [n, 28, 28], train labels int32 [n], test pixels, test
         labels; a pixel is 1 on the background and 0 on the ink.
 
     Raises:
@@ -35,15 +35,15 @@ def federated_emnist(copy: LocalCopy) -> list[Client]:
     Source: Caldas et al., LEAF: A Benchmark for Federated Settings, 2018, as TFF distributes it.
     """
     paths = list(copy.files.values())
-    read = _hdf5_splits if len(paths) == 2 else _sqlite_splits
+    read_splits = _hdf5_splits if len(paths) == 2 else _sqlite_splits
     try:
-        train, test = read(*paths)
+        train, test = read_splits(*paths)
     except (OSError, KeyError, IndexError, ValueError, EOFError, lzma.LZMAError, sqlite3.Error) as error:
-        names, what = " and ".join(str(path) for path in paths), " ".join(str(error).split())[:100]
+        names, reason = " and ".join(str(path) for path in paths), " ".join(str(error).split())[:100]
         if getattr(error, "errno", None) == errno.ENOSPC:
             raise InputError(f"{names}: no room to unpack it: decompress it, or set TMPDIR.") from None
         raise InputError(
-            f"{names}: not federated EMNIST digits as TFF distributes them ({what}): replace it."
+            f"{names}: not federated EMNIST digits as TFF distributes them ({reason}): replace it."
         ) from None
     none = np.zeros((0, 28, 28), np.float32), np.zeros(0, np.int32)
     return [(client, *train.get(client, none), *test.get(client, none)) for client in sorted({*train, *test})]
@@ -144,37 +144,37 @@ def _values(kind: int, message: bytes) -> np.ndarray:
         if isinstance(piece, int):
             integers.append(piece)
             continue
-        at = 0
-        while at < len(piece):
-            value, at = _varint(piece, at)
+        position = 0
+        while position < len(piece):
+            value, position = _varint(piece, position)
             integers.append(value)
     return np.array(integers, np.uint64).astype(np.int64)
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
     """Yield the fields of a message: number and value, an int where it is a varint and bytes otherwise."""
-    at = 0
-    while at < len(data):
-        tag, at = _varint(data, at)
+    position = 0
+    while position < len(data):
+        tag, position = _varint(data, position)
         number, wire = tag >> 3, tag & 7
         if wire == 0:
-            value, at = _varint(data, at)
+            value, position = _varint(data, position)
             yield number, value
             continue
         if wire not in (1, 2, 5):
             raise ValueError(f"wire type {wire} in an example")
-        size, at = _varint(data, at) if wire == 2 else ({1: 8, 5: 4}[wire], at)
-        if at + size > len(data):
+        size, position = _varint(data, position) if wire == 2 else ({1: 8, 5: 4}[wire], position)
+        if position + size > len(data):
             raise ValueError("a cut example")
-        yield number, data[at : at + size]
-        at += size
+        yield number, data[position : position + size]
+        position += size
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _varint(data: bytes, position: int) -> tuple[int, int]:
     value = shift = 0
     while True:
-        byte = data[at]
+        byte = data[position]
         value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
+        position, shift = position + 1, shift + 7
         if byte < 0x80:
-            return value, at
+            return value, position

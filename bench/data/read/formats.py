@@ -49,9 +49,9 @@ def mnist(copy: LocalCopy) -> dict[str, np.ndarray]:
         test_images uint8 [10000, 28, 28], test_labels uint8 [10000].
     """
     return {
-        f"{split}_{part}s": load_idx(copy.files[f"{prefix}-{part}s-idx{ndim}-ubyte"])
+        f"{split}_{kind}s": load_idx(copy.files[f"{prefix}-{kind}s-idx{ndim}-ubyte"])
         for split, prefix in (("train", "train"), ("test", "t10k"))
-        for part, ndim in (("image", 3), ("label", 1))
+        for kind, ndim in (("image", 3), ("label", 1))
     }
 
 

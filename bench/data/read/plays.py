@@ -27,7 +27,7 @@ def speeches(copy: LocalCopy) -> dict[tuple[str, str], list[str]]:
         lines = content(path).decode().splitlines()
     except UnicodeDecodeError:
         raise InputError(f"{path}: not a text in UTF-8: replace it by the original.") from None
-    found: dict[tuple[str, str], list[str]] = {}
+    by_role: dict[tuple[str, str], list[str]] = {}
     play = role = None
     for line in lines:
         if title := TITLE.match(line):
@@ -37,13 +37,13 @@ def speeches(copy: LocalCopy) -> dict[tuple[str, str], list[str]]:
         elif name := ROLE.match(line):
             role = name[1].strip()
             if play is not None:
-                found.setdefault((play, role), []).append("")
+                by_role.setdefault((play, role), []).append("")
         elif play is not None and role is not None:
             spoken = DIRECTION.sub("", line).replace("\\", "").strip()
             if spoken:
-                said = found[play, role]
-                said[-1] = f"{said[-1]}\n{spoken}" if said[-1] else spoken
-    found = {who: spoken for who, said in found.items() if (spoken := [speech for speech in said if speech])}
-    if not found:
+                texts = by_role[play, role]
+                texts[-1] = f"{texts[-1]}\n{spoken}" if texts[-1] else spoken
+    by_role = {key: spoken for key, texts in by_role.items() if (spoken := [speech for speech in texts if speech])}
+    if not by_role:
         raise InputError(f"{path}: holds no speech: replace it by the original.")
-    return found
+    return by_role

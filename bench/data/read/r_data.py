@@ -51,8 +51,8 @@ def table(copy: LocalCopy, index: str, objects: str, name: str) -> dict[str, Col
     """
     path = copy.files[objects]
     try:
-        found = _parsed(content(copy.files[index]))
-        variables = dict(zip(_names(found), found.values, strict=True))["variables"]
+        contents = _parsed(content(copy.files[index]))
+        variables = dict(zip(_names(contents), contents.values, strict=True))["variables"]
         place = dict(zip(_names(variables), variables.values, strict=True))[name]
         start, length = (int(number) for number in place.values)
         # An object is the length that it unpacks to, four bytes, and a zlib stream.
@@ -98,16 +98,16 @@ class _Reader:
     """Reads an object from the bytes after "X\\n"."""
 
     def __init__(self, data: bytes):
-        self.data, self.at, self.symbols = data, 2, []
+        self.data, self.position, self.symbols = data, 2, []
         version, _, _ = (self.number() for _ in range(3))
         if version == 3:
             self.take(self.number())  # the encoding
 
     def take(self, count: int) -> bytes:
-        out = self.data[self.at : self.at + count]
+        out = self.data[self.position : self.position + count]
         if count < 0 or len(out) < count:
             raise ValueError("ends early")
-        self.at += count
+        self.position += count
         return out
 
     def number(self) -> int:

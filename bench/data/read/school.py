@@ -41,8 +41,8 @@ def of_bytes(data: bytes, path: Path) -> tuple[list[np.ndarray], list[np.ndarray
     if not features or len(features) != len(scores):
         raise InputError(f"{path}: {len(features)} schools with pupils, {len(scores)} with scores: replace it.")
     for number, (x, y) in enumerate(zip(features, scores, strict=True), start=1):
-        alike = x.ndim == 2 and x.shape == (len(y), features[0].shape[1])
-        if not alike or not np.isfinite(x).all():
+        fits = x.ndim == 2 and x.shape == (len(y), features[0].shape[1])
+        if not fits or not np.isfinite(x).all():
             raise InputError(f"{path}: school {number} has features {x.shape} for {len(y)} scores: replace the file.")
         if not ((y >= LOWEST) & (y <= HIGHEST)).all():
             raise InputError(f"{path}: school {number} has a score outside {LOWEST} to {HIGHEST}: replace the file.")

@@ -52,8 +52,8 @@ def clients(copy: LocalCopy, num_clients: int, max_documents: int) -> list[tuple
                 raise ValueError("no split is called test")
             return [(_posts(database, id, "train", max_documents), _posts(database, id, "test", -1)) for (id,) in ids]
     except (OSError, ValueError, KeyError, IndexError, UnicodeDecodeError, sqlite3.Error) as error:
-        what = " ".join(str(error).split())[:100]
-        raise InputError(f"{path}: not federated Stack Overflow as TFF distributes it ({what}): replace it") from None
+        reason = " ".join(str(error).split())[:100]
+        raise InputError(f"{path}: not federated Stack Overflow as TFF distributes it ({reason}): replace it") from None
 
 
 def _posts(database: sqlite3.Connection, client: str, split: str, limit: int) -> list[Post]:

@@ -62,7 +62,7 @@ class Clients(NamedTuple):
         return np.unique(self.clients, return_counts=True)[1]
 
 
-class Table(NamedTuple):
+class FileTable(NamedTuple):
     """One file.
 
     cells: one example a row; client and classes are words, None where a cell is empty.
@@ -114,24 +114,24 @@ def client_table(path: Path, client: str, label: str, regression: bool) -> Clien
             _check(file, column, cells[column], number=column not in words)
     for column in columns:
         (_one_kind if column in words else _one_kind_of_number)(files, tables, column)
-    whole = pd.concat([table.cells[columns] for table in tables], ignore_index=True)
+    rows = pd.concat([table.cells[columns] for table in tables], ignore_index=True)
     features = [column for column in columns if column not in (client, label)]
     if not features:
         raise InputError(f"{path} has no columns other than {client!r} and {label!r}: add features")
-    if whole.empty:
+    if rows.empty:
         raise InputError(f"{path} has no rows: give examples")
     with np.errstate(over="ignore"):
-        inputs = whole[features].to_numpy(np.float32)
-        numbers = whole[label].to_numpy(np.float32) if regression else None
+        inputs = rows[features].to_numpy(np.float32)
+        numbers = rows[label].to_numpy(np.float32) if regression else None
     if not np.isfinite(inputs).all():
         raise InputError(f"{path}: a feature is too large for 32 bits: scale it")
     if numbers is not None and not np.isfinite(numbers).all():
         raise InputError(f"{path}: {label!r} has a number that is too large for 32 bits: scale it")
-    targets = _classes(path, label, whole[label]) if numbers is None else numbers
-    names = whole[client].to_numpy(object)
+    targets = _classes(path, label, rows[label]) if numbers is None else numbers
+    names = rows[client].to_numpy(object)
     distinct(path, client, pd.unique(names))
-    parts = (repr((features, regression)).encode(), inputs.tobytes(), targets.tobytes(), "\0".join(names).encode())
-    checksum = hashlib.blake2b(b"\1".join(parts)).hexdigest()[:12]
+    contents = (repr((features, regression)).encode(), inputs.tobytes(), targets.tobytes(), "\0".join(names).encode())
+    checksum = hashlib.blake2b(b"\1".join(contents)).hexdigest()[:12]
     return Clients(inputs, targets, names, checksum, tuple(features))
 
 
@@ -157,7 +157,7 @@ def _files(path: Path) -> list[Path]:
     return sorted(files)
 
 
-def _with_folders(table: Table, file: Path, path: Path, words: Sequence[str]) -> Table:
+def _with_folders(table: FileTable, file: Path, path: Path, words: Sequence[str]) -> FileTable:
     """Return a table with a column for each folder column=value between it and `path`."""
     cells = table.cells
     for name in file.relative_to(path).parts[:-1]:
@@ -169,7 +169,7 @@ def _with_folders(table: Table, file: Path, path: Path, words: Sequence[str]) ->
     return table._replace(cells=cells)
 
 
-def _read(file: Path, words: Sequence[str]) -> Table:
+def _read(file: Path, words: Sequence[str]) -> FileTable:
     """Return a file, with these columns read as words."""
     try:
         return (_parquet if file.suffix == ".parquet" else _csv)(file, words)
@@ -187,7 +187,7 @@ def _read(file: Path, words: Sequence[str]) -> Table:
         ) from None
 
 
-def _csv(file: Path, words: Sequence[str]) -> Table:
+def _csv(file: Path, words: Sequence[str]) -> FileTable:
     names, separator = _header(file)
     empty = {column: [""] if column in words else list(EMPTY) for column in names}
     with warnings.catch_warnings():
@@ -215,22 +215,22 @@ def _csv(file: Path, words: Sequence[str]) -> Table:
                 f"{file}: {shown(label)} is {word} in row {row}, as some programs write what is missing: leave the row "
                 "out, or give that class another name"
             )
-    return Table(table, {})
+    return FileTable(table, {})
 
 
-def _parquet(file: Path, words: Sequence[str]) -> Table:
-    whole = pq.ParquetFile(file).read()
-    whole = whole.drop_columns(sorted(_row_names(whole.schema) & {*whole.column_names} - {*words}))
-    for place, field in enumerate(whole.schema):
+def _parquet(file: Path, words: Sequence[str]) -> FileTable:
+    content = pq.ParquetFile(file).read()
+    content = content.drop_columns(sorted(_row_names(content.schema) & {*content.column_names} - {*words}))
+    for place, field in enumerate(content.schema):
         if pa.types.is_decimal(field.type) and field.name not in words:
-            whole = whole.set_column(place, field.name, whole.column(place).cast(pa.float64()))
-    of_words = {column: whole[column] for column in words if whole.column_names.count(column) == 1}
+            content = content.set_column(place, field.name, content.column(place).cast(pa.float64()))
+    of_words = {column: content[column] for column in words if content.column_names.count(column) == 1}
     # The numbers of a column do not depend on what pandas noted beside it, which can be damaged.
-    table = whole.to_pandas(ignore_metadata=True)
+    table = content.to_pandas(ignore_metadata=True)
     kinds = {}
     for column, values in of_words.items():
         kinds[column], table[column] = _words(file, column, values, client=column == words[0])
-    return Table(table, kinds)
+    return FileTable(table, kinds)
 
 
 def _row_names(schema: pa.Schema) -> set[str]:
@@ -259,22 +259,22 @@ def _words(file: Path, column: str, values: pa.ChunkedArray, *, client: bool) ->
         return TRUTH, pd.Series([None if value is None else str(value) for value in values.to_pylist()], dtype=object)
     if pa.types.is_floating(kind):
         numbers = values.to_pandas()
-        most = 2.0 ** (np.finfo(kind.to_pandas_dtype()).nmant + 1)  # up to here, whole numbers are not rounded
-        for wrong, what in (
-            (numbers.abs() > most, "which may be rounded"),
+        largest_exact = 2.0 ** (np.finfo(kind.to_pandas_dtype()).nmant + 1)  # up to here, whole numbers are not rounded
+        for wrong, fault in (
+            (numbers.abs() > largest_exact, "which may be rounded"),
             (client & (numbers % 1 != 0) & numbers.notna(), "which names no client"),
         ):
             if wrong.any():
                 row = int(np.argmax(wrong))
-                raise InputError(f"{file}: {column!r} has {numbers[row]} in row {row + 1}, {what}: {EXACT}")
+                raise InputError(f"{file}: {column!r} has {numbers[row]} in row {row + 1}, {fault}: {EXACT}")
         return DECIMAL, pd.Series(numbers.to_numpy(str), dtype=object).where(numbers.notna(), None)
-    whole = pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
+    is_whole = pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     if pa.types.is_nested(kind):
         raise _lists(file, column)
-    if not (whole or text or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_null(kind)):
+    if not (is_whole or text or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_null(kind)):
         raise InputError(f"{file}: {column!r} has values of type {kind}: write them as words or whole numbers")
-    return WHOLE if whole else WORDS, pd.Series(values.cast(pa.large_string()).to_pylist(), dtype=object)
+    return WHOLE if is_whole else WORDS, pd.Series(values.cast(pa.large_string()).to_pylist(), dtype=object)
 
 
 def _lists(file: Path, column: str) -> InputError:
@@ -284,25 +284,25 @@ def _lists(file: Path, column: str) -> InputError:
     )
 
 
-def _one_kind(files: Sequence[Path], tables: Sequence[Table], column: str) -> None:
+def _one_kind(files: Sequence[Path], tables: Sequence[FileTable], column: str) -> None:
     """Refuse a column of words that is of another kind in another file."""
     kinds = {table.kinds[column]: file for file, table in zip(files, tables, strict=True) if column in table.kinds}
     remedy = "write it as one kind in all files, best as words"
-    for kind, first in kinds.items():
-        for other, file in kinds.items():
-            if other != kind:
-                raise InputError(f"{file}: {column!r} has {other}, but {first} has {kind}: {remedy}")
+    for kind, origin in kinds.items():
+        for other_kind, file in kinds.items():
+            if other_kind != kind:
+                raise InputError(f"{file}: {column!r} has {other_kind}, but {origin} has {kind}: {remedy}")
         for file, table in zip(files, tables, strict=True):
             words = table.cells[column]
             fit = words.str.fullmatch(TEXT_OF[kind]).to_numpy(bool) if len(words) else np.ones(1, bool)
             if column not in table.kinds and not fit.all():
                 row = int(np.argmin(fit))
                 raise InputError(
-                    f"{file}: {column!r} has {shown(words[row])} in row {row + 1}, but {first} has {kind}: {remedy}"
+                    f"{file}: {column!r} has {shown(words[row])} in row {row + 1}, but {origin} has {kind}: {remedy}"
                 )
 
 
-def _one_kind_of_number(files: Sequence[Path], tables: Sequence[Table], column: str) -> None:
+def _one_kind_of_number(files: Sequence[Path], tables: Sequence[FileTable], column: str) -> None:
     """Refuse a column of numbers that has true and false in another file."""
     kinds = {
         pd.api.types.is_bool_dtype(table.cells[column]): file
@@ -326,9 +326,9 @@ def _header(file: Path) -> tuple[list[str], str]:
     if names is None:
         raise ValueError("it has no header line")
     separator = ","
-    for other in ";\t":
-        if len(names) == 1 and other in names[0]:
-            names, separator = next(csv.reader(names, delimiter=other)), other
+    for letter in ";\t":
+        if len(names) == 1 and letter in names[0]:
+            names, separator = next(csv.reader(names, delimiter=letter)), letter
     names = [name.strip() for name in names]
     for name in names:
         if name and names.count(name) > 1:
@@ -354,10 +354,10 @@ def _check(file: Path, column: str, values: pd.Series, *, number: bool) -> None:
         return
     if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_complex_dtype(values):
         bad = np.flatnonzero(pd.to_numeric(values, errors="coerce").isna())
-        first = values.iloc[bad[0]] if len(bad) else ""
-        where = f"{shown(first)} in row {bad[0] + 1}" if len(bad) else str(values.dtype)
-        remedy = "write decimal points" if re.fullmatch(r"[+-]?\d*,\d+", str(first).strip()) else "give numbers"
-        raise InputError(f"{file}: {shown(column)} has {where}: {remedy}, or leave the column out")
+        word = values.iloc[bad[0]] if len(bad) else ""
+        content = f"{shown(word)} in row {bad[0] + 1}" if len(bad) else str(values.dtype)
+        remedy = "write decimal points" if re.fullmatch(r"[+-]?\d*,\d+", str(word).strip()) else "give numbers"
+        raise InputError(f"{file}: {shown(column)} has {content}: {remedy}, or leave the column out")
     infinite = np.flatnonzero(~np.isfinite(values.to_numpy(float)))
     if len(infinite):
         raise InputError(f"{file}: {shown(column)} is infinite in row {infinite[0] + 1}: give finite numbers")
@@ -365,8 +365,8 @@ def _check(file: Path, column: str, values: pd.Series, *, number: bool) -> None:
 
 def _classes(path: Path, label: str, words: pd.Series) -> np.ndarray:
     """Return numbers from 0 of the classes, in the order of their values, or of words by letters, [example]."""
-    codes, found = pd.factorize(words.to_numpy(object))
-    names = [str(name) for name in found]
+    codes, values_found = pd.factorize(words.to_numpy(object))
+    names = [str(name) for name in values_found]
     if not 2 <= len(names) <= MOST_CLASSES:
         raise InputError(f"{path}: {label!r} has {len(names)} classes: give 2 to {MOST_CLASSES}, or choose regression")
     numbers = [_number(name) for name in names]
@@ -389,10 +389,10 @@ def _plain(name: str) -> str:
     for true or false.
     """
     name = name.strip()
-    whole, _, decimals = name.removeprefix("+").partition(".")
-    digits = whole.removeprefix("-")
+    integer, _, decimals = name.removeprefix("+").partition(".")
+    digits = integer.removeprefix("-")
     if digits.isascii() and digits.isdigit() and not decimals.strip("0"):
-        return ("-" if whole != digits else "") + (digits.lstrip("0") or "0")
+        return ("-" if integer != digits else "") + (digits.lstrip("0") or "0")
     return {"true": "1", "false": "0"}.get(name.casefold(), name)
 
 
@@ -407,17 +407,17 @@ def distinct(path: Path, column: str, names: Iterable[str], meaning: Callable[[s
     Raises:
         InputError: naming the two.
     """
-    first: dict[object, str] = {}
+    first_name: dict[object, str] = {}
     for name in names:
-        other = first.setdefault(meaning(name), name)
-        if other != name:
+        earlier = first_name.setdefault(meaning(name), name)
+        if earlier != name:
             raise InputError(
-                f"{path}: {column!r} has {shown(other)} and {shown(name)}, which may be the same: write it in one way"
+                f"{path}: {column!r} has {shown(earlier)} and {shown(name)}, which may be the same: write it in one way"
             )
 
 
 def _number(name: str) -> Decimal | None:
-    """Return the number that a word is; None where it is no number."""
+    """Return a word as a number; None where it is no number."""
     try:
         number = Decimal(name) if "_" not in name and name.isascii() else None
     except InvalidOperation:

@@ -34,7 +34,7 @@ class Bags(NamedTuple):
     words: sparse.csr_matrix
     tags: np.ndarray
 
-    def at(self, rows) -> "Bags":
+    def select(self, rows) -> "Bags":
         return Bags(self.words[rows], self.tags[rows])
 
     def __len__(self) -> int:
@@ -78,8 +78,8 @@ def bags(tokens: Sequence[Sequence[str]], tags: Sequence[Sequence[str]], words: 
         words: the vocabulary.
         labels: the tags to predict.
     """
-    at = {word: i for i, word in enumerate(words)}
-    index = [[at[token] for token in document if token in at] for document in tokens]
+    number_of = {word: i for i, word in enumerate(words)}
+    index = [[number_of[token] for token in document if token in number_of] for document in tokens]
     sizes = np.array([len(document) for document in index])
     columns = np.array([i for document in index for i in document], np.int32)
     length = np.maximum([len(document) for document in tokens], 1)
@@ -116,10 +116,10 @@ def tag_task(
     """
     num_entries, num_train, *room = capacity
     used = [len(train) // batch_size * batch_size for train, _ in clients]
-    train = [documents.at(slice(n)) for (documents, _), n in zip(clients, used, strict=True)]
-    held = {
+    train = [documents.select(slice(n)) for (documents, _), n in zip(clients, used, strict=True)]
+    held_out = {
         "test": [test for _, test in clients],
-        "validation": [documents.at(slice(n, None)) for (documents, _), n in zip(clients, used, strict=True)],
+        "validation": [documents.select(slice(n, None)) for (documents, _), n in zip(clients, used, strict=True)],
     }
     num_words, num_tags = train[0].num_words, train[0].tags.shape[1]
     entries = zip(*(_entries(b.words, num_entries) for b in train), strict=True)
@@ -131,8 +131,8 @@ def tag_task(
         num_examples=jnp.asarray(used, jnp.int32),
         train=(Rows(index, value, num_words), jnp.asarray(targets)),
         evaluation={
-            split: _documents(held[split], train, num_entries, num_train, max(size, 1))
-            for split, size in zip(held, room, strict=True)
+            split: _documents(held_out[split], train, num_entries, num_train, max(size, 1))
+            for split, size in zip(held_out, room, strict=True)
         },
         gram=jnp.asarray(gram),
         loss=sparse_squared_loss,
@@ -153,15 +153,15 @@ def _entries(words: sparse.csr_matrix, room: int) -> tuple[np.ndarray, np.ndarra
     return index, value
 
 
-def _documents(held: list[Bags], train: list[Bags], num_entries: int, num_train: int, room: int) -> Documents:
-    longest = max(max(map(len, held)), 1)
-    place = np.concatenate([client * longest + np.arange(len(b)) for client, b in enumerate(held)])
-    cross = [_products(b, t, num_train) for b, t in zip(held, train, strict=True)]
-    leaves = zip(*(_entries(b.words, num_entries) for b in held), strict=True)
+def _documents(held_out: list[Bags], train: list[Bags], num_entries: int, num_train: int, room: int) -> Documents:
+    longest = max(max(map(len, held_out)), 1)
+    place = np.concatenate([client * longest + np.arange(len(b)) for client, b in enumerate(held_out)])
+    cross = [_products(b, t, num_train) for b, t in zip(held_out, train, strict=True)]
+    leaves = zip(*(_entries(b.words, num_entries) for b in held_out), strict=True)
     index, value = (jnp.asarray(_fill(np.concatenate(leaf), room)) for leaf in leaves)
     return Documents(
         rows=Rows(index, value, train[0].num_words),
-        tags=jnp.asarray(_fill(np.concatenate([b.tags for b in held]), room)),
+        tags=jnp.asarray(_fill(np.concatenate([b.tags for b in held_out]), room)),
         place=jnp.asarray(_fill(place.astype(np.int32), room)),
         cross=jnp.asarray(pack(cross, longest)),
         count=jnp.asarray(len(place), jnp.int32),
@@ -191,12 +191,12 @@ def tag_accuracy(params, task: Task) -> dict:
 
 
 def test_hits(params, task: Task) -> tuple[jax.Array, jax.Array]:
-    """Right answers on test documents, NaN where the model is not finite, and the number of test documents, [user]."""
+    """Return right answers on test documents, NaN where the model is not finite, and numbers of documents, [user]."""
     return or_nan(*_hits(params, task, "test"))
 
 
 def _hits(params, task: Task, split: str) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Right answers and documents of each user, [user], and whether all scores are finite."""
+    """Return right answers and documents of each user, [user], and whether all scores are finite."""
     model = params if isinstance(params, Additive) else Additive(params)
     documents = task.evaluation[split]
     scores = _scores(model, documents)
@@ -207,16 +207,16 @@ def _hits(params, task: Task, split: str) -> tuple[jax.Array, jax.Array, jax.Arr
 
 def _scores(model: Additive, documents: Documents) -> jax.Array:
     """Return scores [document, tag]."""
-    own = None
+    local_scores = None
     if model.coefficients is not None:
-        own = jnp.einsum("nsj,njk->nsk", documents.cross, model.coefficients)
-        own = own.reshape(-1, own.shape[-1])[documents.place]
+        local_scores = jnp.einsum("nsj,njk->nsk", documents.cross, model.coefficients)
+        local_scores = local_scores.reshape(-1, local_scores.shape[-1])[documents.place]
     scores = []
     size = documents.place.shape[0]
     for start in range(0, size, EVALUATED_TOGETHER):
         rows = jax.tree.map(lambda leaf, s=start: leaf[s : s + EVALUATED_TOGETHER], documents.rows)
         scores.append(densify(rows) @ model.w)
-    total = jnp.concatenate(scores) if own is None else jnp.concatenate(scores) + own
+    total = jnp.concatenate(scores) if local_scores is None else jnp.concatenate(scores) + local_scores
     if model.theta is not None:
         client = documents.place // documents.cross.shape[1]
         total = total + jax.vmap(lambda row, theta: product(row, theta))(documents.rows, model.theta[client])

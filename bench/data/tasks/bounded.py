@@ -77,9 +77,9 @@ def risks(params, task: Task) -> dict:
     excess_risk: averaged over users.
     weighted_risk: the same with the users' numbers of examples as weights.
     """
-    known, theta = task.evaluation, getattr(params, "theta", None)
+    evaluation, theta = task.evaluation, getattr(params, "theta", None)
     w = getattr(params, "w", params)
-    model = jnp.broadcast_to(w if theta is None else w[None] + theta, known["truth"].shape)
-    of_user = 0.5 * jnp.square(model - known["truth"]) @ known["variance"]
+    model = jnp.broadcast_to(w if theta is None else w[None] + theta, evaluation["truth"].shape)
+    of_user = 0.5 * jnp.square(model - evaluation["truth"]) @ evaluation["variance"]
     sizes = task.num_examples.astype(jnp.float32)
     return {"excess_risk": jnp.mean(of_user), "weighted_risk": of_user @ sizes / jnp.sum(sizes)}

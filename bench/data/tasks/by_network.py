@@ -27,13 +27,13 @@ from bench.models.parts import joined, split
 
 Examples = Sequence[tuple[np.ndarray, np.ndarray]]  # of each user: inputs [example, ...], labels [example]
 
-NUM_COMMON = 500  # test examples on which the models of all users are tested alike
+NUM_COMMON = 500  # test examples on which the models of all users are tested
 USERS_TOGETHER = 64  # whose models an accelerator evaluates at once
 
 
 def network_task(
     train: Examples,
-    held: Mapping[str, Examples],
+    held_out: Mapping[str, Examples],
     *,
     module: nn.Module,
     seed: int,
@@ -50,7 +50,7 @@ def network_task(
 
     Args:
         train: the examples of every user.
-        held: "test" and "validation" -> the same, for evaluation; a user may have none.
+        held_out: "test" and "validation" -> the same, for evaluation; a user may have none.
         module: inputs [example, ...] -> logits [example, class]; see `bench.models.logits`.
         seed: of the initial parameters, the same in all trials.
         name, source, checksum: of the data.
@@ -66,8 +66,8 @@ def network_task(
         InputError: for a network that does not fit its inputs or the interface, or a head that it does not have.
     """
 
-    def stack(part: str, examples: Examples) -> tuple[Array, Array, Array]:
-        places = None if room is None else room[part]
+    def stack(subset: str, examples: Examples) -> tuple[Array, Array, Array]:
+        places = None if room is None else room[subset]
         inputs, labels = (jnp.asarray(pack([user[leaf] for user in examples], places)) for leaf in range(2))
         return inputs, labels.astype(jnp.int32), jnp.asarray([len(y) for _, y in examples], jnp.int32)
 
@@ -78,8 +78,8 @@ def network_task(
     if head:
         split(params, head)
     if common is None:
-        common = spread(held["test"], NUM_COMMON)
-    evaluation: dict[str, Any] = {part: stack(part, examples) for part, examples in held.items()}
+        common = spread(held_out["test"], NUM_COMMON)
+    evaluation: dict[str, Any] = {subset: stack(subset, examples) for subset, examples in held_out.items()}
     evaluation["common"] = jnp.asarray(common[0]), jnp.asarray(common[1], jnp.int32)
     return Task(
         init_params=params,
@@ -119,39 +119,39 @@ class Accuracy:
         All are NaN where a logit is not finite.
         """
         out = {}
-        for part in ("test", "validation"):
-            hits, counts, finite = self.hits(params, task, part)
-            out |= accuracies(part, hits, counts, task.num_examples, finite)
+        for subset in ("test", "validation"):
+            hits, counts, finite = self.hits(params, task, subset)
+            out |= accuracies(subset, hits, counts, task.num_examples, finite)
         right, finite = self._common(params, task)
         return out | {"common_accuracy": jnp.where(finite, right, jnp.nan)}
 
-    def hits(self, params, task: Task, part: str) -> tuple[Array, Array, Array]:
+    def hits(self, params, task: Task, subset: str) -> tuple[Array, Array, Array]:
         """Return right answers and examples of each user, [user], and whether all logits are finite."""
-        inputs, labels, sizes = task.evaluation[part]
+        inputs, labels, sizes = task.evaluation[subset]
 
-        def of_user(shared, own, inputs, labels, size):
-            logits = apply_of(self.module)(joined(shared, own), inputs)
+        def of_user(shared, personal, inputs, labels, size):
+            logits = apply_of(self.module)(joined(shared, personal), inputs)
             real = jnp.arange(labels.shape[0]) < size
             right = jnp.sum(real & (jnp.argmax(logits, axis=-1) == labels))
             return right, jnp.all(jnp.isfinite(logits) | ~real[:, None])
 
-        shared, own = _models(params)
-        right, finite = _of_each(of_user, shared, own, inputs, labels, sizes)
+        shared, personal = _models(params)
+        right, finite = _of_each(of_user, shared, personal, inputs, labels, sizes)
         return right, sizes, jnp.all(finite)
 
     def _common(self, params, task: Task) -> tuple[Array, Array]:
         inputs, labels = task.evaluation["common"]
 
-        def of_model(shared, own):
+        def of_model(shared, personal):
             model, examples = shared
             inputs, labels = examples
-            logits = apply_of(self.module)(joined(model, own), inputs)
+            logits = apply_of(self.module)(joined(model, personal), inputs)
             return jnp.mean(jnp.argmax(logits, axis=-1) == labels, dtype=jnp.float32), jnp.all(jnp.isfinite(logits))
 
-        shared, own = _models(params)
-        if own is None:
+        shared, personal = _models(params)
+        if personal is None:
             return in_turn(lambda shared: of_model(shared, None))((shared, (inputs, labels)))
-        right, finite = _of_each(of_model, (shared, (inputs, labels)), own)
+        right, finite = _of_each(of_model, (shared, (inputs, labels)), personal)
         return jnp.mean(right), jnp.all(finite)
 
 
@@ -167,7 +167,7 @@ class Hits:
 
 
 def _models(params) -> tuple[Any, Any]:
-    """Return what all users' models have in common, and what every user has of its own, leaves [user, ...], or None."""
+    """Return the parameters that all users share, and those of each user, leaves [user, ...]; None for neither."""
     if isinstance(params, Personal):
         return None, params.theta
     if not isinstance(params, Additive):

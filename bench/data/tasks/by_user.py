@@ -30,16 +30,16 @@ def test_accuracies(hits: jax.Array, counts: jax.Array, sizes: jax.Array) -> dic
         test_accuracy_large_users: mean over the users whose training examples are at least the upper tercile.
     """
     present = counts > 0
-    own = jnp.where(present, hits / jnp.maximum(counts, 1), jnp.inf)
+    of_user = jnp.where(present, hits / jnp.maximum(counts, 1), jnp.inf)
     terciles = jnp.asarray([1 / 3, 2 / 3], jnp.float32)
-    few, many = jnp.quantile(sizes.astype(jnp.float32), terciles, method="nearest").astype(sizes.dtype)
+    lower, upper = jnp.quantile(sizes.astype(jnp.float32), terciles, method="nearest").astype(sizes.dtype)
     worst = jnp.arange(len(counts)) < -(-jnp.sum(present) // WORST)
     return {
         "test_accuracy": pooled(hits, counts),
-        "test_accuracy_per_user": _mean(own, present),
-        "test_accuracy_worst_tenth": _mean(jnp.sort(own), worst),
-        "test_accuracy_small_users": _mean(own, present & (sizes <= few)),
-        "test_accuracy_large_users": _mean(own, present & (sizes >= many)),
+        "test_accuracy_per_user": _mean(of_user, present),
+        "test_accuracy_worst_tenth": _mean(jnp.sort(of_user), worst),
+        "test_accuracy_small_users": _mean(of_user, present & (sizes <= lower)),
+        "test_accuracy_large_users": _mean(of_user, present & (sizes >= upper)),
     }
 
 
@@ -54,10 +54,10 @@ def validation_accuracies(hits: jax.Array, counts: jax.Array, sizes: jax.Array) 
         validation_accuracy_by_size: mean over users, each weighted by its training examples, as if the held-out
             examples were in proportion to them.
     """
-    own = hits / jnp.maximum(counts, 1)
+    of_user = hits / jnp.maximum(counts, 1)
     return {
         "validation_accuracy": pooled(hits, counts),
-        "validation_accuracy_by_size": _mean(own, jnp.where(counts > 0, sizes, 0)),
+        "validation_accuracy_by_size": _mean(of_user, jnp.where(counts > 0, sizes, 0)),
     }
 
 
@@ -67,7 +67,7 @@ def pooled(hits: jax.Array, counts: jax.Array) -> jax.Array:
 
 
 def _mean(values: jax.Array, weights: jax.Array) -> jax.Array:
-    """Return the mean of the values that have weight; NaN where none has."""
+    """Return the mean of the values whose weight is not 0; NaN where there are none."""
     weights = weights.astype(jnp.float32)
     return jnp.sum(jnp.where(weights > 0, values, 0) * weights) / jnp.sum(weights)
 
@@ -88,7 +88,7 @@ def by_client(hits: jax.Array, real: jax.Array, client: jax.Array, num_clients: 
 
 
 def or_nan(hits: jax.Array, counts: jax.Array, finite: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Right answers, NaN where the model is not finite, and examples of each user, [user]."""
+    """Return right answers, NaN where the model is not finite, and examples of each user, [user]."""
     return jnp.where(finite, hits.astype(jnp.float32), jnp.nan), counts
 
 

@@ -82,13 +82,14 @@ def cifar_users(
     }
     if model == "cnn":
         pictures = _pictures(data_files or DataFiles())
-        examples = {part: [(pictures[0][rows], labels[rows]) for rows in of_users] for part, of_users in cut.items()}
+        examples = {split: [(pictures[0][rows], labels[rows]) for rows in of_users] for split, of_users in cut.items()}
         common = pictures[1][:NUM_COMMON], common_labels[:NUM_COMMON]
         train = examples.pop("train")
         return network_task(train, examples, module=PictureCNN(), head=("head",), seed=SEED, common=common, **origin)
     features, of_common = _features(data_files or DataFiles())
     train, validation, test = (
-        (jnp.asarray(features[cut[part]]), jnp.asarray(labels[cut[part]])) for part in ("train", "validation", "test")
+        (jnp.asarray(features[cut[split]]), jnp.asarray(labels[cut[split]]))
+        for split in ("train", "validation", "test")
     )
     inputs, right = train
     return Task(
@@ -97,8 +98,8 @@ def cifar_users(
         train=(inputs, jax.nn.one_hot(right, NUM_CLASSES) - 1 / NUM_CLASSES),
         evaluation={
             **{
-                part: (*leaves, jnp.full(num_users, leaves[1].shape[1], jnp.int32))
-                for part, leaves in (("test", test), ("validation", validation))
+                split: (*leaves, jnp.full(num_users, leaves[1].shape[1], jnp.int32))
+                for split, leaves in (("test", test), ("validation", validation))
             },
             "common": (jnp.asarray(of_common[:NUM_COMMON]), jnp.asarray(common_labels[:NUM_COMMON])),
         },
@@ -127,8 +128,8 @@ def _features(data_files: DataFiles) -> tuple[np.ndarray, np.ndarray]:
     """Return `averaged` features of the training and of the test pictures."""
     copy, labels, _ = _labels(data_files)
     pictures = np.concatenate(_pictures(data_files))
-    whole = averaged(scattering.features("cifar10", pictures, copy.checksum))
-    return whole[: len(labels)], whole[len(labels) :]
+    features = averaged(scattering.features("cifar10", pictures, copy.checksum))
+    return features[: len(labels)], features[len(labels) :]
 
 
 def averaged(features: np.ndarray) -> np.ndarray:
@@ -147,9 +148,9 @@ def averaged(features: np.ndarray) -> np.ndarray:
     count, height, width, channels = features.shape
     out = np.ones((count, PLACES**2 * channels + 1), np.float32)
     for start in range(0, count, 1000):  # the features are mapped from a file that is larger than the memory may be
-        part = features[start : start + 1000].astype(np.float32)
-        blocks = part.reshape(len(part), PLACES, height // PLACES, PLACES, width // PLACES, channels)
-        out[start : start + 1000, :-1] = blocks.mean((2, 4)).reshape(len(part), -1) / math.sqrt(out.shape[1] - 1)
+        block = features[start : start + 1000].astype(np.float32)
+        blocks = block.reshape(len(block), PLACES, height // PLACES, PLACES, width // PLACES, channels)
+        out[start : start + 1000, :-1] = blocks.mean((2, 4)).reshape(len(block), -1) / math.sqrt(out.shape[1] - 1)
     return out
 
 
@@ -165,11 +166,11 @@ def accuracy(params, task: Task) -> dict:
         return jnp.mean(jnp.argmax(inputs @ weights.T, axis=-1) == labels, dtype=jnp.float32)
 
     if model.coefficients is not None:
-        own = (model.coefficients, task.train[0])
-        found = jax.lax.map(lambda user: right(model.w + user[0].T @ user[1]), own)
+        users = (model.coefficients, task.train[0])
+        on_common = jax.lax.map(lambda user: right(model.w + user[0].T @ user[1]), users)
     elif model.theta is not None:
-        found = jax.lax.map(lambda theta: right(model.w + theta), model.theta)
+        on_common = jax.lax.map(lambda theta: right(model.w + theta), model.theta)
     else:
-        found = right(model.w)
-    measured = digits.accuracy(params, task)
-    return measured | {"common_accuracy": jnp.where(jnp.isnan(measured["test_accuracy"]), jnp.nan, jnp.mean(found))}
+        on_common = right(model.w)
+    by_user = digits.accuracy(params, task)
+    return by_user | {"common_accuracy": jnp.where(jnp.isnan(by_user["test_accuracy"]), jnp.nan, jnp.mean(on_common))}

@@ -107,14 +107,14 @@ def _read(path: Path, network: bool = False) -> Clients:
     return Clients(inputs.astype(np.float32), targets.astype(np.int64), clients, digest.hexdigest()[:12])
 
 
-def _without_small(found: Clients) -> Clients:
+def _without_small(examples: Clients) -> Clients:
     """Return the examples of the clients that have enough."""
-    _, numbers, counts = np.unique(found.clients, return_inverse=True, return_counts=True)
+    _, numbers, counts = np.unique(examples.clients, return_inverse=True, return_counts=True)
     kept = counts[numbers] >= FEWEST
     if kept.all():
-        return found
-    arrays = (found.inputs[kept], found.targets[kept], found.clients[kept])
-    return Clients(*arrays, f"{found.checksum}, {FEWEST} at least", found.features)
+        return examples
+    arrays = (examples.inputs[kept], examples.targets[kept], examples.clients[kept])
+    return Clients(*arrays, f"{examples.checksum}, {FEWEST} at least", examples.features)
 
 
 def read_clients(
@@ -127,30 +127,34 @@ def read_clients(
     drop_small: bool = False,
 ) -> Clients:
     """Return the examples of a file; arguments as of `clients_file`."""
-    found = _read(path, network) if path.suffix == ".npz" else client_table(path, client, label, regression)
-    return _without_small(found) if drop_small else found
+    examples = _read(path, network) if path.suffix == ".npz" else client_table(path, client, label, regression)
+    return _without_small(examples) if drop_small else examples
 
 
-def dual_pays(found: Clients) -> bool:
+def dual_pays(examples: Clients) -> bool:
     """Return whether the inner products of each client's examples are fewer numbers than the examples."""
-    return found.sizes.max() <= found.inputs.shape[1]
+    return examples.sizes.max() <= examples.inputs.shape[1]
 
 
 def num_train(num_examples: int) -> int:
     """Return how many examples of a client are for training."""
-    rest = num_examples - max(1, round(TEST * num_examples))
-    return int(rest - max(1, round(VALIDATION / (1 - TEST) * rest)))
+    remaining = num_examples - max(1, round(TEST * num_examples))
+    return int(remaining - max(1, round(VALIDATION / (1 - TEST) * remaining)))
 
 
-def said(found: Clients, path: Path) -> list[str]:
-    """Return what a file has, in a sentence, and another one where an example occurs twice."""
-    columns = f"features {cut(', '.join(found.features))}" if found.features else f"inputs of {found.inputs.shape[1:]}"
-    counts = found.sizes
+def described(examples: Clients, path: Path) -> list[str]:
+    """Return a description of a file in a sentence, and a second sentence where an example occurs twice."""
+    columns = (
+        f"features {cut(', '.join(examples.features))}"
+        if examples.features
+        else f"inputs of {examples.inputs.shape[1:]}"
+    )
+    counts = examples.sizes
     size = f"{counts.min():,} to {counts.max():,}" if counts.min() < counts.max() else f"{counts.max():,}"
     lines = [f"{path}: {columns}; {len(counts):,} clients with {size} examples each"]
-    rows = pd.Series([x.tobytes() + y.tobytes() for x, y in zip(found.inputs, found.targets, strict=True)])
-    if twice := int(rows.duplicated().sum()):
-        lines.append(f"{path}: {twice:,} examples are repetitions of others, so the test may have training examples")
+    rows = pd.Series([x.tobytes() + y.tobytes() for x, y in zip(examples.inputs, examples.targets, strict=True)])
+    if repeated := int(rows.duplicated().sum()):
+        lines.append(f"{path}: {repeated:,} examples are repetitions of others, so the test may have training examples")
     return lines
 
 
@@ -183,32 +187,32 @@ def clients_file(
             fewer than five examples, or one with so many that the arrays do not fit into memory.
     """
     path = Path(path)
-    found = read_clients(path, client=client, label=label, regression=regression, drop_small=drop_small)
-    inputs, targets = found.inputs, found.targets
+    examples = read_clients(path, client=client, label=label, regression=regression, drop_small=drop_small)
+    inputs, targets = examples.inputs, examples.targets
     outputs = 1 if regression else int(targets.max()) + 1
-    parts = _parts(trial, path, found.clients, inputs.shape[1] + outputs)
+    rows_of = _rows_by_split(trial, path, examples.clients, inputs.shape[1] + outputs)
     answers = targets.astype(np.float32 if regression else np.int32)
 
-    def stack(part: str):
-        listed = parts[part]
+    def stack(split: str):
+        listed = rows_of[split]
         sizes = jnp.asarray([len(rows) for rows in listed], jnp.int32)
         packed = (jnp.asarray(pack([array[rows] for rows in listed])) for array in (inputs, answers))
         return (*packed, sizes)
 
     features, labels, sizes = stack("train")
     one_versus_all = labels[..., None] if regression else jax.nn.one_hot(labels, outputs) - 1 / outputs
-    dual = dual_pays(found)
+    dual = dual_pays(examples)
     return Task(
         init_params=jnp.zeros((outputs, inputs.shape[1])),
         num_examples=sizes,
         train=(features, one_versus_all),
-        evaluation={part: stack(part) for part in ("test", "validation")},
+        evaluation={split: stack(split) for split in ("test", "validation")},
         gram=jnp.einsum("nid,njd->nij", features, features, precision="highest") if dual else None,
         loss=squared_loss,
         metrics=squared_errors if regression else digits.accuracy,
         name=path.name,
         source=f"{path.name}, {len(sizes)} clients",
-        checksum=found.checksum,
+        checksum=examples.checksum,
     )
 
 
@@ -239,10 +243,10 @@ def clients_with_network(
             than classes.
     """
     path = Path(path)
-    found = read_clients(path, client=client, label=label, network=True, drop_small=drop_small)
-    inputs, targets, checksum = found.inputs, found.targets, found.checksum
-    parts = _parts(trial, path, found.clients, math.prod(inputs.shape[1:]))
-    examples = {part: [(inputs[rows], targets[rows]) for rows in listed] for part, listed in parts.items()}
+    data = read_clients(path, client=client, label=label, network=True, drop_small=drop_small)
+    inputs, targets, checksum = data.inputs, data.targets, data.checksum
+    rows_of = _rows_by_split(trial, path, data.clients, math.prod(inputs.shape[1:]))
+    examples = {split: [(inputs[rows], targets[rows]) for rows in listed] for split, listed in rows_of.items()}
     name, classes = type(module).__name__, int(targets.max()) + 1
     train = examples.pop("train")
     task = network_task(
@@ -262,7 +266,7 @@ def clients_with_network(
     return task
 
 
-def _parts(trial: int, path: Path, clients: np.ndarray, width: int) -> dict[str, list]:
+def _rows_by_split(trial: int, path: Path, clients: np.ndarray, width: int) -> dict[str, list]:
     """Return the rows of the examples of each client in "train", "validation" and "test".
 
     Raises:
@@ -278,22 +282,22 @@ def _parts(trial: int, path: Path, clients: np.ndarray, width: int) -> dict[str,
             f"{path}: client {client} has {counts.min()} examples: five at least; FILE:drop_small=True leaves out such "
             "clients"
         )
-    needed, there = 4 * len(names) * counts.max() * width, psutil.virtual_memory().total
-    if needed > there / 4:
+    needed, total = 4 * len(names) * counts.max() * width, psutil.virtual_memory().total
+    if needed > total / 4:
         client = shown(str(names[counts.argmax()]))
         raise InputError(
             f"{path}: client {client} has {counts.max():,} of {len(clients):,} examples, and with as many places for "
-            f"each client the data take {needed / 1e9:.3g} GB of {there / 1e9:.3g} GB: divide that client, or leave "
+            f"each client the data take {needed / 1e9:.3g} GB of {total / 1e9:.3g} GB: divide that client, or leave "
             "some of its examples out"
         )
     rng = np.random.default_rng([trial, 0x0F11E])
-    parts: dict[str, list] = {"train": [], "validation": [], "test": []}
+    rows_of: dict[str, list] = {"train": [], "validation": [], "test": []}
     for members in by_label(numbers):
-        rest, test = hold_out(members, TEST, rng)
-        train, validation = hold_out(rest, VALIDATION / (1 - TEST), rng)
-        for part, chosen in (("train", train), ("validation", validation), ("test", test)):
-            parts[part].append(chosen)
-    return parts
+        remaining, test = hold_out(members, TEST, rng)
+        train, validation = hold_out(remaining, VALIDATION / (1 - TEST), rng)
+        for split, chosen in (("train", train), ("validation", validation), ("test", test)):
+            rows_of[split].append(chosen)
+    return rows_of
 
 
 ERRORS_BY_USER = ("test_squared_error_per_user", "test_squared_error_worst_tenth")
@@ -315,9 +319,9 @@ def mean_squares(split: str, of_user: jax.Array, sizes: jax.Array) -> dict:
     """
     out = {f"{split}_squared_error": jnp.sum(of_user) / jnp.sum(sizes).astype(jnp.float32)}
     if split == "test":
-        own = of_user / sizes.astype(jnp.float32)
-        worst, _ = jax.lax.top_k(own, -(-len(own) // WORST))
-        out |= dict(zip(ERRORS_BY_USER, (jnp.mean(own), jnp.mean(worst)), strict=True))
+        mean_of_user = of_user / sizes.astype(jnp.float32)
+        worst, _ = jax.lax.top_k(mean_of_user, -(-len(mean_of_user) // WORST))
+        out |= dict(zip(ERRORS_BY_USER, (jnp.mean(mean_of_user), jnp.mean(worst)), strict=True))
     return out
 
 

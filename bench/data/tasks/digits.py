@@ -40,9 +40,9 @@ class Digits(NamedTuple):
     test: list
 
 
-def joint_checksum(*parts: str) -> str:
-    """Return the checksum of a task made of several parts, from their checksums or descriptions."""
-    return hashlib.blake2b("/".join(parts).encode(), digest_size=8).hexdigest()
+def joint_checksum(*components: str) -> str:
+    """Return the checksum of a task made of several components, from their checksums or descriptions."""
+    return hashlib.blake2b("/".join(components).encode(), digest_size=8).hexdigest()
 
 
 def style(images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -80,9 +80,9 @@ def _deal(images: np.ndarray, labels: np.ndarray, groups: list[np.ndarray], tria
     rng = np.random.default_rng([trial, 0xD161])
     train, test = [], []
     for members in groups:
-        kept, held = hold_out(members, test_fraction, rng)
-        train.append((pixels[kept], labels[kept]))
-        test.append((pixels[held], labels[held]))
+        training, testing = hold_out(members, test_fraction, rng)
+        train.append((pixels[training], labels[training]))
+        test.append((pixels[testing], labels[testing]))
     return Digits(train, test)
 
 
@@ -127,11 +127,11 @@ def _stack(split):
     return jnp.asarray(pixels), jnp.asarray(labels), jnp.asarray(sizes)
 
 
-def _linear(common: dict, held: dict) -> Task:
+def _linear(common: dict, held_out: dict) -> Task:
     pixels = common["train"][0]
     return Task(
         init_params=jnp.zeros((NUM_CLASSES, pixels.shape[-1])),
-        evaluation={split: _stack(examples) for split, examples in held.items()},
+        evaluation={split: _stack(examples) for split, examples in held_out.items()},
         gram=jnp.einsum("nid,njd->nij", pixels, pixels, precision="highest"),
         loss=squared_loss,
         metrics=accuracy,
@@ -139,7 +139,7 @@ def _linear(common: dict, held: dict) -> Task:
     )
 
 
-def _cnn(common: dict, held: dict) -> Task:
+def _cnn(common: dict, held_out: dict) -> Task:
     def listed(examples):
         pixels, labels = (np.concatenate(leaves) for leaves in zip(*examples, strict=True))
         client = np.repeat(np.arange(len(examples)), [len(y) for _, y in examples])
@@ -148,7 +148,7 @@ def _cnn(common: dict, held: dict) -> Task:
     return Task(
         init_params=digits_cnn.initial_parameters(jax.random.key(CNN_SEED)),
         init_local=jnp.zeros((digits_cnn.FEATURES, NUM_CLASSES)),
-        evaluation={split: listed(examples) for split, examples in held.items()},
+        evaluation={split: listed(examples) for split, examples in held_out.items()},
         loss=digits_cnn.mean_squared_loss,
         metrics=cnn_accuracy,
         **common,
@@ -158,9 +158,9 @@ def _cnn(common: dict, held: dict) -> Task:
 CNN_SEED = 42  # seed of the network's initial weights, the same in all runs, as in the authors' program
 
 
-def _network(train: list, held: dict, *, name: str, **origin: Any) -> Task:
+def _network(train: list, held_out: dict, *, name: str, **origin: Any) -> Task:
     module = digits_cnn.Classifier()
-    return network_task(train, held, module=module, head=("head",), seed=CNN_SEED, name=f"{name}_network", **origin)
+    return network_task(train, held_out, module=module, head=("head",), seed=CNN_SEED, name=f"{name}_network", **origin)
 
 
 MODELS = {"linear": _linear, "cnn": _cnn}  # with the squared loss
@@ -177,12 +177,12 @@ def accuracy(params, task: Task) -> dict:
 
 
 def test_hits(params, task: Task) -> tuple[jax.Array, jax.Array]:
-    """Right answers on test examples, NaN where the model is not finite, and the number of test examples, [user]."""
+    """Return right answers on test examples, NaN where the model is not finite, and numbers of examples, [user]."""
     return or_nan(*_hits(params, task, "test"))
 
 
 def _hits(params, task: Task, split: str) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Right answers and examples of each user, [user], and whether all predictions are finite."""
+    """Return right answers and examples of each user, [user], and whether all predictions are finite."""
     pixels, labels, sizes = task.evaluation[split]
     predictions = scores(params, pixels, task.train[0])
     real = jnp.arange(labels.shape[1])[None] < sizes[:, None]

@@ -70,7 +70,7 @@ def gossip(
     Raises:
         InputError: for another graph, or a number of agents that it cannot have.
     """
-    near = None if graph == ALL_IN_ONE else adjacency(graph, num_agents)
+    neighbours = None if graph == ALL_IN_ONE else adjacency(graph, num_agents)
     rng = np.random.default_rng([trial, 0x6055])
     model = rng.standard_normal(num_features)
     model *= SLOPE / np.linalg.norm(model)
@@ -79,19 +79,19 @@ def gossip(
     inputs /= np.maximum(np.linalg.norm(inputs, axis=-1, keepdims=True), 1.0)
     likely = 1 / (1 + np.exp(-inputs @ model))
     labels = np.where(rng.random(likely.shape) < likely, 1.0, -1.0)
-    least = least_loss(inputs.reshape(-1, num_features), labels.ravel())
-    if near is None:
+    smallest = least_loss(inputs.reshape(-1, num_features), labels.ravel())
+    if neighbours is None:
         inputs, labels = inputs.reshape(1, -1, num_features), labels.reshape(1, -1)
     clients, examples = labels.shape
     return Task(
         init_params=jnp.zeros(num_features),
         num_examples=jnp.full(clients, examples, jnp.int32),
         train=(jnp.asarray(inputs, jnp.float32), jnp.asarray(labels, jnp.float32)),
-        evaluation={"least": jnp.asarray(least, jnp.float32)},
+        evaluation={"least": jnp.asarray(smallest, jnp.float32)},
         peers=None
-        if near is None
+        if neighbours is None
         else Peers(
-            graph=from_weights(sparse.csr_matrix(near.astype(float))),
+            graph=from_weights(sparse.csr_matrix(neighbours.astype(float))),
             regularization=jnp.zeros(clients),
             smoothness=jnp.full(clients, 0.25),
             budget=jnp.ones(clients),
@@ -125,7 +125,7 @@ def excess(params, task: Task) -> dict:
     inputs, labels = (leaf.reshape(-1, *leaf.shape[2:]) for leaf in task.train)
     models = personal(params, task.num_clients)
 
-    def above(some):
-        return jnp.mean(logistic(jnp.einsum("mp,np->nm", inputs, some), labels[None])) - task.evaluation["least"]
+    def excess_of(models):
+        return jnp.mean(logistic(jnp.einsum("mp,np->nm", inputs, models), labels[None])) - task.evaluation["least"]
 
-    return {"excess_loss": above(models), "excess_loss_of_mean": above(models.mean(0, keepdims=True))}
+    return {"excess_loss": excess_of(models), "excess_loss_of_mean": excess_of(models.mean(0, keepdims=True))}

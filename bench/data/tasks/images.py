@@ -181,7 +181,7 @@ def accuracy(params, task: Task) -> dict:
     parameter or the loss is not finite. For a network per client (`Personal`), both are means over the clients.
     """
     if isinstance(params, Personal):
-        return jax.tree.map(jnp.mean, jax.lax.map(lambda own: accuracy(own, task), params.theta))
+        return jax.tree.map(jnp.mean, jax.lax.map(lambda model: accuracy(model, task), params.theta))
     hits, losses = _tested(params, task)
     loss = jnp.mean(losses)
     finite = _is_finite(params, loss)
@@ -207,16 +207,16 @@ def accuracy_by_class(params, task: Task) -> dict:
     counts = jnp.bincount(labels, length=NUM_CLASSES).astype(jnp.float32)
     shares = _shares(task)
 
-    def measured(model) -> tuple[Array, Array, Array]:
+    def measure(model) -> tuple[Array, Array, Array]:
         """Return the accuracy of each class, [class], the share of hits, and the loss; NaN where not finite."""
         hits, losses = _tested(model, task)
         loss = jnp.mean(losses)
         right = jax.ops.segment_sum(hits.ravel().astype(jnp.float32), labels, num_segments=NUM_CLASSES)
         # A class without a test picture is one that nobody can be tested on.
         of_class = jnp.where(counts > 0, right / jnp.maximum(counts, 1.0), jnp.nan)
-        found = of_class, jnp.mean(hits, dtype=jnp.float32), loss
+        values = of_class, jnp.mean(hits, dtype=jnp.float32), loss
         finite = _is_finite(model, loss)
-        return jax.tree.map(lambda value: jnp.where(finite, value, jnp.nan), found)
+        return jax.tree.map(lambda value: jnp.where(finite, value, jnp.nan), values)
 
     def on_own(of_class: Array) -> Array:
         """Return the mean over clients of accuracies [client, class] or [class], weighted by their classes."""
@@ -224,9 +224,9 @@ def accuracy_by_class(params, task: Task) -> dict:
         return jnp.mean(jnp.sum(jnp.where(shares > 0, shares * of_class, 0.0), axis=1))
 
     if isinstance(params, Personal):
-        of_class, hits, loss = jax.lax.map(measured, params.theta)
+        of_class, hits, loss = jax.lax.map(measure, params.theta)
     else:
-        of_class, hits, loss = measured(params)
+        of_class, hits, loss = measure(params)
     return {
         "test_accuracy": jnp.mean(hits),
         "test_loss": jnp.mean(loss),
@@ -243,8 +243,8 @@ def largest_weight(task: Task) -> float:
     """Return the weight of the test picture that counts most in the mean of local_test_accuracy over clients, where the
     mean weight of a picture is 1."""
     of_class = np.bincount(np.asarray(task.evaluation["test"][1]), minlength=NUM_CLASSES)
-    mine = np.asarray(_shares(task), float).mean(0)
-    return float(np.max(mine[of_class > 0] * of_class.sum() / of_class[of_class > 0]))
+    mean_shares = np.asarray(_shares(task), float).mean(0)
+    return float(np.max(mean_shares[of_class > 0] * of_class.sum() / of_class[of_class > 0]))
 
 
 def _tested(params, task: Task) -> tuple[Array, Array]:
@@ -285,7 +285,7 @@ def _constants(dataset: str, features: str, normalisation: str) -> tuple[list[fl
 def _examples(dataset: str, features: str, constants, data_files: DataFiles) -> tuple[LocalCopy, list[Array]]:
     """Return the files, and training inputs and labels, test inputs and labels made from them."""
     copy = _copy(dataset, data_files)
-    keys = [(dataset, copy.checksum, features, repr(constants), part) for part in range(4)]
+    keys = [(dataset, copy.checksum, features, repr(constants), index) for index in range(4)]
     arrays = [array for array in map(_in_use.get, keys) if array is not None]
     if len(arrays) < len(keys):
         arrays = _load(dataset, features, copy, constants)
@@ -307,9 +307,9 @@ def _load(dataset: str, features: str, copy: LocalCopy, constants) -> list[Array
     if features == "scattering":
         pictures = np.concatenate([raw["train_images"], raw["test_images"]])
         # On a CPU device_put uses the mapped file itself, so processes share it and it needs no further memory.
-        whole = scattering.features(dataset, pictures, copy.checksum)
+        features_of_all = scattering.features(dataset, pictures, copy.checksum)
         count = len(raw["train_labels"])
-        inputs = [jax.device_put(whole[:count]), jax.device_put(whole[count:])]
+        inputs = [jax.device_put(features_of_all[:count]), jax.device_put(features_of_all[count:])]
     else:
         inputs = [jax.device_put(_pixels(raw[f"{split}_images"], constants)) for split in ("train", "test")]
     labels = [jnp.asarray(raw[f"{split}_labels"].astype(np.int32)) for split in ("train", "test")]
@@ -318,5 +318,5 @@ def _load(dataset: str, features: str, copy: LocalCopy, constants) -> list[Array
 
 def _pixels(pictures: np.ndarray, constants) -> np.ndarray:
     """Return the normalised pixels, float32 [image, height, width, colour]."""
-    mean, deviation = (np.array(each, np.float32) for each in constants)
+    mean, deviation = (np.array(values, np.float32) for values in constants)
     return (pictures.reshape(*pictures.shape[:3], -1) / np.float32(255) - mean) / deviation

@@ -33,30 +33,30 @@ PARTS = ("test", "validation")
 SLOTS = {"centred": 88, "raw": 160}
 
 
-class Ratings(NamedTuple):
+class FilmRatings(NamedTuple):
     """Users, films and ratings; users and films are numbered from 0 without gaps."""
 
     user: np.ndarray
     film: np.ndarray
     rating: np.ndarray
 
-    def at(self, index) -> "Ratings":
-        return Ratings(self.user[index], self.film[index], self.rating[index])
+    def select(self, index) -> "FilmRatings":
+        return FilmRatings(self.user[index], self.film[index], self.rating[index])
 
 
 class Fold(NamedTuple):
-    """One split of the ratings, and the means of its training part.
+    """One split of the ratings, and the means of its training ratings.
 
     train, test: ordered by user, ratings less the user's mean in `train`.
     mean: that mean, [user].
     """
 
-    train: Ratings
-    test: Ratings
+    train: FilmRatings
+    test: FilmRatings
     mean: np.ndarray
 
 
-def checked(table: np.ndarray, path: Path) -> Ratings:
+def checked(table: np.ndarray, path: Path) -> FilmRatings:
     """Return the ratings of a u.data file.
 
     Args:
@@ -70,41 +70,41 @@ def checked(table: np.ndarray, path: Path) -> Ratings:
     if not len(table):
         raise InputError(f"{path}: no ratings: replace it by the original u.data.")
     user, film, rating, _ = table.T
-    first = np.unique(table[:, :2], axis=0, return_index=True)[1]
+    first_lines = np.unique(table[:, :2], axis=0, return_index=True)[1]
     users, user_index, counts = np.unique(user, return_inverse=True, return_counts=True)
-    for right, what in (
+    for right, fault in (
         ((rating >= 1) & (rating <= 5), "its rating is not 1 to 5"),
         ((user >= 1) & (film >= 1), "its user or film is not a number from 1 up"),
-        (np.isin(np.arange(len(table)), first), "its user has rated that film on a line before"),
+        (np.isin(np.arange(len(table)), first_lines), "its user has rated that film on a line before"),
         (counts[user_index] >= 3, "its user has fewer than 3 ratings"),
     ):
         if not right.all():
             line = int(np.flatnonzero(~right)[0]) + 1
-            raise InputError(f"{path}: line {line}: {what}: replace the file by the original u.data.")
+            raise InputError(f"{path}: line {line}: {fault}: replace the file by the original u.data.")
     if len(users) < 2:
         raise InputError(f"{path}: only one user: replace it by the original u.data.")
-    return Ratings(user_index, np.unique(film, return_inverse=True)[1], rating.astype(np.float64))
+    return FilmRatings(user_index, np.unique(film, return_inverse=True)[1], rating.astype(np.float64))
 
 
 @cache
-def _ratings(data_files: DataFiles) -> tuple[Ratings, LocalCopy]:
+def _ratings(data_files: DataFiles) -> tuple[FilmRatings, LocalCopy]:
     copy = retrieval.get("movielens_100k", data_files)
     return checked(formats.movielens(copy), copy.files["u.data"]), copy
 
 
-def split(ratings: Ratings, trial: int, *, part: str = "test", test_fraction: float = 0.2) -> Fold:
+def split(ratings: FilmRatings, trial: int, *, part: str = "test", test_fraction: float = 0.2) -> Fold:
     """Split each user's ratings at random into training and test; for validation, split each training set once more."""
     rng = np.random.default_rng([trial, 0x30F1E5])
     halves = [hold_out(rows, test_fraction, rng) for rows in by_label(ratings.user)]
     if part == "validation":
         halves = [hold_out(train, test_fraction, rng) for train, _ in halves]
-    train, test = (ratings.at(np.concatenate(half)) for half in zip(*halves, strict=True))
+    train, test = (ratings.select(np.concatenate(half)) for half in zip(*halves, strict=True))
     mean = np.bincount(train.user, train.rating) / np.bincount(train.user)
-    return Fold(*(each._replace(rating=each.rating - mean[each.user]) for each in (train, test)), mean)
+    return Fold(*(half._replace(rating=half.rating - mean[half.user]) for half in (train, test)), mean)
 
 
 def factors(
-    ratings: Ratings,
+    ratings: FilmRatings,
     shape: tuple[int, int],
     *,
     rank: int,
@@ -135,13 +135,13 @@ def factors(
     rated = sparse.csr_matrix((np.ones(len(ratings.user)), (ratings.user, ratings.film)), shape)
     of_users, of_films = (values, rated), (values.T.tocsr(), rated.T.tocsr())
 
-    def solve(sides, others):
+    def solve(sides, fixed_factors):
         values, rated = sides
-        outer = (others[:, :, None] * others[:, None, :]).reshape(len(others), -1)
+        outer = (fixed_factors[:, :, None] * fixed_factors[:, None, :]).reshape(len(fixed_factors), -1)
         count = np.diff(rated.indptr)
         load = ridge * (np.maximum(count, 1) if weighted else np.ones(len(count)))
         system = (rated @ outer).reshape(-1, rank, rank) + load[:, None, None] * np.eye(rank)
-        return np.linalg.solve(system, (values @ others)[..., None])[..., 0]
+        return np.linalg.solve(system, (values @ fixed_factors)[..., None])[..., 0]
 
     films = np.random.default_rng([seed, 0xA15]).standard_normal((shape[1], rank)) / np.sqrt(rank)
     for _ in range(sweeps):
@@ -198,24 +198,24 @@ def movielens(
     Raises:
         InputError: a value out of its range, a damaged u.data, or no u.data.
     """
-    for wrong, what in (
+    for wrong, fault in (
         (rank < 1 or sweeps < 1, f"rank = {rank}, sweeps = {sweeps}: at least 1"),
         (not 0 < ridge < np.inf, f"ridge = {ridge}: positive and finite"),
         (not 0 < test_fraction <= 0.4, f"test_fraction = {test_fraction}: above 0 and at most 0.4"),
     ):
         if wrong:
-            raise InputError(f"movielens: {what}.")
-    for kind, value, known in (("part", part, PARTS), ("similarity", similarity, SLOTS)):
-        if value not in known:
-            raise unknown_name(kind, value, known)
+            raise InputError(f"movielens: {fault}.")
+    for kind, value, names in (("part", part, PARTS), ("similarity", similarity, SLOTS)):
+        if value not in names:
+            raise unknown_name(kind, value, names)
     data_files = data_files or DataFiles()
     ratings, copy = _ratings(data_files)
     als = {"rank": rank, "ridge": ridge, "weighted": weighted, "sweeps": sweeps}
     fold, features, weights = _prepared(data_files, trial, part, test_fraction, num_neighbors, similarity, **als)
 
     largest = int(np.bincount(ratings.user).max())
-    held = max(1, round(test_fraction * largest))
-    inputs, targets, sizes = _by_user(fold.train, features, largest - held)
+    num_held_out = max(1, round(test_fraction * largest))
+    inputs, targets, sizes = _by_user(fold.train, features, largest - num_held_out)
     gram = inputs.transpose(0, 2, 1) @ inputs
     regularization = 1 / sizes
     recipe = (copy.checksum, *als.values(), num_neighbors, similarity, test_fraction)
@@ -223,7 +223,7 @@ def movielens(
         init_params=jnp.zeros(rank),
         num_examples=jnp.asarray(sizes),
         train=(jnp.asarray(inputs), jnp.asarray(targets)),
-        evaluation={"test": tuple(jnp.asarray(leaf) for leaf in _by_user(fold.test, features, held))},
+        evaluation={"test": tuple(jnp.asarray(leaf) for leaf in _by_user(fold.test, features, num_held_out))},
         peers=Peers(
             graph=from_weights(weights, slots=SLOTS[similarity]),
             regularization=jnp.asarray(regularization, jnp.float32),
@@ -239,7 +239,7 @@ def movielens(
     )
 
 
-def _by_user(ratings: Ratings, features: np.ndarray, capacity: int):
+def _by_user(ratings: FilmRatings, features: np.ndarray, capacity: int):
     """Return features float32 [user, capacity, rank] and ratings [user, capacity] of each user, padded with 0, and
     their numbers.
     """

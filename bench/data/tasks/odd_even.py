@@ -51,8 +51,8 @@ def _features(data_files: DataFiles) -> tuple[np.ndarray, np.ndarray, str, str]:
     _, directions = np.linalg.eigh(flat.T @ flat)
     features = flat @ directions[:, ::-1][:, :NUM_FEATURES]
     count = np.bincount(labels, minlength=10).min() // PART
-    first = np.stack([features[labels == digit][:count] for digit in range(10)])
-    return first, np.linalg.norm(features, axis=1), pictures.source, pictures.checksum
+    images_of_digit = np.stack([features[labels == digit][:count] for digit in range(10)])
+    return images_of_digit, np.linalg.norm(features, axis=1), pictures.source, pictures.checksum
 
 
 def odd_even(
@@ -116,19 +116,19 @@ def odd_even_dirichlet(
     """
     if part not in PARTS:
         raise unknown_name("part", part, PARTS)
-    first, lengths, source, checksum = _features(data_files or DataFiles())
-    digit = np.repeat(np.arange(10), first.shape[1])
+    features, lengths, source, checksum = _features(data_files or DataFiles())
+    digit = np.repeat(np.arange(10), features.shape[1])
     rng = np.random.default_rng([trial, 0xD1C])
     train = [rng.permutation(members) for members in partition.by_label(digit)]
     test = []
     for _ in ("test", "validation") if part == "validation" else ("test",):
-        kept = [int(TRAIN * len(members)) for members in train]
-        test = np.concatenate([members[count:] for members, count in zip(train, kept, strict=True)])
-        train = [members[:count] for members, count in zip(train, kept, strict=True)]
+        train_counts = [int(TRAIN * len(members)) for members in train]
+        test = np.concatenate([members[count:] for members, count in zip(train, train_counts, strict=True)])
+        train = [members[:count] for members, count in zip(train, train_counts, strict=True)]
     images = np.concatenate(train)
     dealt = images[partition.by_class_shares(rng, digit[images], num_silos, concentration)]
     shares = np.stack([np.bincount(digit[rows], minlength=10) for rows in dealt]) / dealt.shape[1]
-    inputs, targets = first.reshape(len(digit), -1) / lengths.max(), np.where(digit % 2 == 0, 1.0, -1.0)
+    inputs, targets = features.reshape(len(digit), -1) / lengths.max(), np.where(digit % 2 == 0, 1.0, -1.0)
 
     def records(rows):
         return jnp.asarray(inputs[rows], jnp.float32), jnp.asarray(targets[rows], jnp.float32)
@@ -172,8 +172,8 @@ def draws(trial: int, count: int, *, split_first: bool = False, part: str = "tes
     num_own, train, rows = int(TRAIN * num_images), int(TRAIN * 2 * num_images), []
     for even, odd in PAIRS:
         pool = np.stack([orders[even], count + orders[odd]])
-        parts = ((pool[:, :num_own], train), (pool[:, num_own:], 2 * num_images - train))
-        rows.append(np.concatenate([rng.choice(images.ravel(), size) for images, size in parts]))
+        shares = ((pool[:, :num_own], train), (pool[:, num_own:], 2 * num_images - train))
+        rows.append(np.concatenate([rng.choice(images.ravel(), size) for images, size in shares]))
     return np.stack(rows)
 
 
@@ -182,13 +182,13 @@ def _task(features, trial: int, bound: str, name: str, link, loss, split_first: 
         raise unknown_name("part", part, PARTS)
     if part == "validation" and not split_first:
         raise InputError("part 'validation' of odd_even needs split_first: without it images are on both sides")
-    first, lengths, source, checksum = features
-    pools = [(np.concatenate([first[even], first[odd]])) for even, odd in PAIRS]
-    count = first.shape[1]
+    images_of_digit, lengths, source, checksum = features
+    pools = [(np.concatenate([images_of_digit[even], images_of_digit[odd]])) for even, odd in PAIRS]
+    count = images_of_digit.shape[1]
     answers = np.concatenate([np.ones(count), -np.ones(count)])
-    drawn = draws(trial, count, split_first=split_first, part=part)
-    inputs = np.stack([pool[rows] for pool, rows in zip(pools, drawn, strict=True)])
-    targets = np.stack([answers[rows] for rows in drawn])
+    drawn_rows = draws(trial, count, split_first=split_first, part=part)
+    inputs = np.stack([pool[rows] for pool, rows in zip(pools, drawn_rows, strict=True)])
+    targets = np.stack([answers[rows] for rows in drawn_rows])
     train = int(TRAIN * inputs.shape[1])
     if bound == "all images":
         scale, lipschitz = lengths.max(), (math.sqrt(inputs.shape[-1]), 1.0)
@@ -225,12 +225,12 @@ def loss_and_error(params, task: Task) -> dict:
         task: whose silos predict on their own test records.
     """
     models, test = _models(params, task), task.evaluation["test"]
-    own = isinstance(params, Additive)
+    by_silo = isinstance(params, Additive)
     wrong = _mean_of_silos(
-        models, own, lambda scores, targets: jnp.mean(scores * targets <= 0, dtype=jnp.float32), test
+        models, by_silo, lambda scores, targets: jnp.mean(scores * targets <= 0, dtype=jnp.float32), test
     )
     return {
-        "train_loss": _train_loss(models, own, task),
+        "train_loss": _train_loss(models, by_silo, task),
         "test_error": jnp.where(jnp.all(jnp.isfinite(models)), wrong, jnp.nan),
     }
 
@@ -246,7 +246,7 @@ def loss_and_error_by_digit(params, task: Task) -> dict:
             often as the digit is among its training records.
     """
     evaluation = task.evaluation
-    models, own = _models(params, task), isinstance(params, Additive)
+    models, by_silo = _models(params, task), isinstance(params, Additive)
     inputs, targets = evaluation["test"]
     counts = jnp.bincount(evaluation["digit"], length=10).astype(jnp.float32)
 
@@ -255,13 +255,13 @@ def loss_and_error_by_digit(params, task: Task) -> dict:
         wrong = (inputs @ model * targets <= 0).astype(jnp.float32)
         return jax.ops.segment_sum(wrong, evaluation["digit"], num_segments=10) / counts
 
-    by_digit = jax.lax.map(errors, models) if own else errors(models)  # [silo, digit] or [digit]
+    by_digit = jax.lax.map(errors, models) if by_silo else errors(models)  # [silo, digit] or [digit]
     finite = jnp.all(jnp.isfinite(models))
     everywhere = jnp.mean(by_digit @ counts / jnp.sum(counts))
     shares = evaluation["shares"]
     local = jnp.mean(jnp.sum(shares * jnp.broadcast_to(by_digit, shares.shape), axis=1))
     return {
-        "train_loss": _train_loss(models, own, task),
+        "train_loss": _train_loss(models, by_silo, task),
         "test_error": jnp.where(finite, everywhere, jnp.nan),
         "local_test_error": jnp.where(finite, local, jnp.nan),
     }
@@ -272,17 +272,17 @@ def _models(params, task: Task) -> Array:
     return linear.personal(params, task.num_clients) if isinstance(params, Additive) else params
 
 
-def _train_loss(models: Array, own: bool, task: Task) -> Array:
+def _train_loss(models: Array, by_silo: bool, task: Task) -> Array:
     """Return the mean over silos of their mean loss on their training records."""
     link = task.need(Linear).link
-    return _mean_of_silos(models, own, lambda scores, targets: jnp.mean(link(scores, targets)), task.train)
+    return _mean_of_silos(models, by_silo, lambda scores, targets: jnp.mean(link(scores, targets)), task.train)
 
 
-def _mean_of_silos(models: Array, own: bool, measure: Callable[[Array, Array], Array], records) -> Array:
+def _mean_of_silos(models: Array, by_silo: bool, measure: Callable[[Array, Array], Array], records) -> Array:
     """Return the mean over silos of measure(scores, targets) on their own records.
 
     One silo after the other: with many points, only the scores of a single silo fit in a CPU's cache.
     """
-    if own:
+    if by_silo:
         return jnp.mean(jax.lax.map(lambda silo: measure(silo[1] @ silo[0], silo[2]), (models, *records)))
     return jnp.mean(jax.lax.map(lambda silo: measure(silo[0] @ models, silo[1]), records))

@@ -46,9 +46,9 @@ def objective(params, task: Task) -> Array:
     inputs, targets = task.train
     peers = task.need(Peers)
     losses = mean_of_real(task.need(Linear).link(scores(models, inputs), targets), task.num_examples)
-    own = losses + peers.regularization * jnp.sum(jnp.square(models), axis=1)
+    objectives = losses + peers.regularization * jnp.sum(jnp.square(models), axis=1)
     pull = peers.graph.degrees * confidence(task.num_examples)
-    return 0.5 * roughness(peers.graph, models) + params.mu * (pull @ own)
+    return 0.5 * roughness(peers.graph, models) + params.mu * (pull @ objectives)
 
 
 def accuracy(params, task: Task) -> dict:
@@ -119,7 +119,7 @@ def linear_p2p(
         InputError: a value out of its range.
     """
     low, high = num_examples
-    for wrong, what in (
+    for wrong, fault in (
         (num_features < 2, f"num_features = {num_features}: at least 2, the plane of the target models"),
         (num_agents < 2, f"num_agents = {num_agents}: at least 2, for a graph"),
         (not 0 <= low <= high or high < 1, f"num_examples = {num_examples}: (smallest, largest) from 0 and 1 up"),
@@ -129,10 +129,10 @@ def linear_p2p(
         (not 0 < graph_width < math.inf, f"graph_width = {graph_width}: positive and finite"),
     ):
         if wrong:
-            raise InputError(f"linear_p2p: {what}.")
-    for kind, value, known in (("instances", instances, INSTANCES), ("smoothness", smoothness, SMOOTHNESS)):
-        if value not in known:
-            raise unknown_name(kind, value, known)
+            raise InputError(f"linear_p2p: {fault}.")
+    for kind, value, names in (("instances", instances, INSTANCES), ("smoothness", smoothness, SMOOTHNESS)):
+        if value not in names:
+            raise unknown_name(kind, value, names)
     recipe = (num_features, num_agents, num_examples, num_test, input_range, label_noise, graph_width, smoothness)
 
     rng = np.random.default_rng([trial, 0x9EE5, INSTANCES.index(instances)])

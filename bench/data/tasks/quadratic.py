@@ -79,5 +79,5 @@ def quadratic(trial: int, *, num_records: int = 512, spread: float = SPREAD) -> 
 
 def risk(w, task: Task) -> dict:
     """Return the exact excess risk, the mean over silos."""
-    known = task.evaluation
-    return {"excess_risk": 0.5 * jnp.square(w - known["minimiser"]) @ known["variance"]}
+    evaluation = task.evaluation
+    return {"excess_risk": 0.5 * jnp.square(w - evaluation["minimiser"]) @ evaluation["variance"]}

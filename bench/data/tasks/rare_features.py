@@ -40,7 +40,7 @@ def rare_features(
     share = LARGEST / np.arange(1, num_features + 1)
     model = DEVIATION * rng.standard_normal(num_features + 1)
 
-    def drawn(*shape):
+    def draw(*shape):
         present = (rng.random((*shape, num_features)) < share).astype(float)
         inputs = np.concatenate([present, np.ones((*shape, 1))], axis=-1)
         likely = 1 / (1 + np.exp(-inputs @ model))
@@ -50,8 +50,8 @@ def rare_features(
     return Task(
         init_params=jnp.zeros(num_features + 1),
         num_examples=jnp.full(num_users, num_examples, jnp.int32),
-        train=drawn(num_users, num_examples),
-        evaluation=drawn(NUM_TEST),
+        train=draw(num_users, num_examples),
+        evaluation=draw(NUM_TEST),
         linear=Linear(logistic),
         loss=logistic_loss,
         metrics=metrics,
@@ -66,10 +66,10 @@ def metrics(w, task: Task) -> dict:
 
     The test uses other examples.
     """
-    (inputs, labels), (others, theirs) = task.train, task.evaluation
-    scores = others @ w
+    (inputs, labels), (test_inputs, test_labels) = task.train, task.evaluation
+    scores = test_inputs @ w
     return {
         "train_loss": jnp.mean(logistic(inputs @ w, labels)),
-        "test_loss": jnp.mean(logistic(scores, theirs)),
-        "test_accuracy": jnp.mean((scores * theirs > 0).astype(jnp.float32)),
+        "test_loss": jnp.mean(logistic(scores, test_labels)),
+        "test_accuracy": jnp.mean((scores * test_labels > 0).astype(jnp.float32)),
     }

@@ -29,7 +29,7 @@ from bench.models.additive import Additive, sparse_squared_loss
 KINDS = ("d", "dept", "service", "studage", "lectage")  # lecturer, department, service, and ages in semesters
 FEWEST = 5  # ratings of a user, as for clients of a file
 MIDDLE, HALF = 3.0, 2.0  # targets are (rating - 3) / 2, in -1 to 1
-NUM_COMMON = 500  # test ratings on which the models of all users are tested alike
+NUM_COMMON = 500  # test ratings on which the models of all users are tested
 
 
 class Ratings(NamedTuple):
@@ -87,18 +87,18 @@ def insteval(trial: int, *, data_files: DataFiles | None = None) -> Task:
 def rating_task(trial: int, ratings: Ratings, *, name: str, source: str, checksum: str) -> Task:
     """Return the task of ratings; arguments as for `insteval`."""
     rng = np.random.default_rng([trial, 0x1257])
-    parts: dict[str, list] = {"train": [], "validation": [], "test": []}
+    rows_of: dict[str, list] = {"train": [], "validation": [], "test": []}
     for rows in by_label(ratings.users):
         if len(rows) < FEWEST:
             continue
-        rest, test = hold_out(rows, TEST, rng)
-        train, validation = hold_out(rest, VALIDATION / (1 - TEST), rng)
-        for part, chosen in (("train", train), ("validation", validation), ("test", test)):
-            parts[part].append(chosen)
+        remaining, test = hold_out(rows, TEST, rng)
+        train, validation = hold_out(remaining, VALIDATION / (1 - TEST), rng)
+        for split, chosen in (("train", train), ("validation", validation), ("test", test)):
+            rows_of[split].append(chosen)
 
-    def stack(part: str) -> tuple[Rows, Array, Array]:
+    def stack(split: str) -> tuple[Rows, Array, Array]:
         """Return inputs [user, rating, feature], targets [user, rating], and the numbers of ratings [user]."""
-        listed = parts[part]
+        listed = rows_of[split]
         sizes = np.array([len(rows) for rows in listed], np.int32)
         index = pack([ratings.features[rows] for rows in listed])
         targets = pack([((ratings.values[rows] - MIDDLE) / HALF).astype(np.float32) for rows in listed])
@@ -111,9 +111,9 @@ def rating_task(trial: int, ratings: Ratings, *, name: str, source: str, checksu
         )
 
     inputs, targets, sizes = stack("train")
-    in_common = np.concatenate(parts["test"])
+    in_common = np.concatenate(rows_of["test"])
     in_common = in_common[np.unique(np.linspace(0, len(in_common) - 1, NUM_COMMON).astype(int))]
-    evaluation: dict = {part: stack(part) for part in ("test", "validation")}
+    evaluation: dict = {split: stack(split) for split in ("test", "validation")}
     evaluation["common"] = (
         jnp.asarray(ratings.features[in_common]),
         jnp.asarray((ratings.values[in_common] - MIDDLE) / HALF, jnp.float32),
@@ -137,8 +137,8 @@ def _products(inputs: Rows) -> Array:
     total = jnp.zeros((*inputs.index.shape[:2], inputs.index.shape[1]))
     for kind in range(inputs.index.shape[2]):  # features of different kinds have different numbers
         index, value = inputs.index[..., kind], inputs.value[..., kind]
-        alike = index[:, :, None] == index[:, None, :]
-        total = total + jnp.where(alike, value[:, :, None] * value[:, None, :], 0.0)
+        equal = index[:, :, None] == index[:, None, :]
+        total = total + jnp.where(equal, value[:, :, None] * value[:, None, :], 0.0)
     return total
 
 
@@ -148,16 +148,16 @@ def squared_errors(params, task: Task) -> dict:
     common_squared_error: of every user's model on the common ratings, the mean over users.
     """
     out = {}
-    for part in ("test", "validation"):
-        out |= mean_squares(part, *sums_of_squares(params, task, part))
+    for split in ("test", "validation"):
+        out |= mean_squares(split, *sums_of_squares(params, task, split))
     features, targets = task.evaluation["common"]
     predicted = jnp.sum(_models(params, task)[:, features], axis=-1)  # [user or 1, rating]
     return out | {"common_squared_error": HALF**2 * jnp.mean(jnp.square(predicted - targets[None]))}
 
 
-def sums_of_squares(params, task: Task, part: str = "test") -> tuple[Array, Array]:
+def sums_of_squares(params, task: Task, split: str = "test") -> tuple[Array, Array]:
     """Return the sum of (prediction - rating)^2 over the ratings of each user, and their number, [user]."""
-    inputs, targets, sizes = task.evaluation[part]
+    inputs, targets, sizes = task.evaluation[split]
     models = jnp.broadcast_to(_models(params, task), (task.num_clients, inputs.num_features))
     chosen = jax.vmap(lambda model, index: model[index])(models, inputs.index)
     errors = jnp.square(jnp.sum(chosen * inputs.value, axis=-1) - targets)
@@ -175,7 +175,7 @@ def _models(params, task: Task) -> Array:
         return common
     inputs, _ = task.train
 
-    def own(index, value, coefficients):
+    def local_weights(index, value, coefficients):
         return jnp.zeros(inputs.num_features).at[index].add(value * coefficients)
 
-    return common + jax.vmap(own)(inputs.index, inputs.value, model.coefficients)
+    return common + jax.vmap(local_weights)(inputs.index, inputs.value, model.coefficients)

@@ -1,4 +1,4 @@
-"""The table of tasks: each with its function and all that is known of it.
+"""The table of tasks: each with its function and all facts about it.
 
 A new task is a module with its function, and a line here.
 """
@@ -32,7 +32,7 @@ from bench.models.user_networks import PictureCNN
 
 
 class Listed(NamedTuple):
-    """A task of the suite, with all that is known of it.
+    """A task of the suite, with all facts about it.
 
     make: trial -> the task.
     kind: what its clients are, by which `compare` finds the function in `bench.comparison.problems` that describes the
@@ -40,21 +40,21 @@ class Listed(NamedTuple):
     facts: the arguments of that function.
     board: communication rounds on the board, of methods that do not set their own; None where the board does not have
         it.
-    less: whether the board takes fewer epsilons and settings, for all methods, since it would take too long.
+    reduced: whether the board takes fewer epsilons and settings, for all methods, since all would take too long.
     """
 
     make: Callable[..., Task]
     kind: str = ""
     facts: Mapping[str, Any] = {}
     board: int | None = None
-    less: bool = False
+    reduced: bool = False
 
 
 def listed(
-    make: Callable[..., Task], kind: str = "", *, board: int | None = None, less: bool = False, **facts: Any
+    make: Callable[..., Task], kind: str = "", *, board: int | None = None, reduced: bool = False, **facts: Any
 ) -> Listed:
     """Return a line of the table, with the facts written as arguments."""
-    return Listed(make, kind, facts, board, less)
+    return Listed(make, kind, facts, board, reduced)
 
 
 REMAINDER = "each user's leftover examples (n mod 10)"
@@ -144,7 +144,7 @@ TASKS: dict[str, Listed] = {
             partial(cifar.cifar_users, concentration=concentration),
             "users with a common test",
             board=200 if name == "cifar_users" else None,
-            less=True,
+            reduced=True,
             data=f"{CIFAR_DATA} with {cifar.SIZE} pictures each, {classes}",
             **CIFAR_LINEAR,
         )
@@ -170,7 +170,7 @@ TASKS: dict[str, Listed] = {
             partial(shakespeare.shakespeare, model=model),
             "users with a network",
             board=100 if name == "shakespeare" else None,
-            less=True,
+            reduced=True,
             module=shakespeare.MODELS[model][0],
             data=f"the next character of a speech from the last {shakespeare.MODELS[model][1]}, one role of a play per "
             "user",
@@ -188,7 +188,7 @@ TASKS: dict[str, Listed] = {
         ratings.insteval,
         "users with a common test",
         board=200,
-        less=True,
+        reduced=True,
         steps="log:0.003:3",
         server_steps="log:0.03:30",
         own_steps="log:3e-4:1",
@@ -214,7 +214,7 @@ TASKS: dict[str, Listed] = {
     "fashion": listed(FASHION, "clients with pictures"),
     "few_images": listed(partial(MNIST, share=0.1), "clients with pictures", board=20),
     "few_images_dirichlet": listed(
-        partial(MNIST, concentration=0.3, share=0.1), "clients with pictures", board=20, less=True
+        partial(MNIST, concentration=0.3, share=0.1), "clients with pictures", board=20, reduced=True
     ),
     "odd_even": listed(
         partial(odd_even.odd_even, split_first=True),
@@ -291,12 +291,12 @@ TASKS: dict[str, Listed] = {
 
 def compared() -> list[str]:
     """Return the names of the tasks that methods are compared on."""
-    return [name for name, of in TASKS.items() if of.kind]
+    return [name for name, task in TASKS.items() if task.kind]
 
 
 def on_board() -> list[str]:
     """Return the names of the tasks of the board."""
-    return [name for name, of in TASKS.items() if of.board is not None]
+    return [name for name, task in TASKS.items() if task.board is not None]
 
 
 def task_named(name: str) -> Callable[[int], Task]:
@@ -310,17 +310,17 @@ def task_named(name: str) -> Callable[[int], Task]:
     return TASKS[name].make
 
 
-def misnamed(name: str, wanted: str, names: Iterable[str], otherwise: str = "") -> InputError:
-    """Return the error for a name that is not what a command wants: it says of which commands it is a task, if of any.
+def misnamed(name: str, kind: str, names: Iterable[str], otherwise: str = "") -> InputError:
+    """Return the error for a name that a command cannot take; it says for which commands the name is a task, if any.
 
     Args:
         name: the name that was given.
-        wanted: what the command wants, with its article ("a task of the board").
+        kind: what the command takes, with its article ("a task of the board").
         names: the valid names.
         otherwise: what can be done instead of choosing from these.
     """
     commands = [f"`{command}`" for command, tasks in (("run", TASKS), ("compare", compared())) if name in tasks]
     if not commands and name not in DATASETS:
-        return unknown_name(wanted.removeprefix("a "), name, names)
-    known = f"a task of {' and '.join(commands)}" if commands else "a data set"
-    return InputError(f"{name} is {known}, not {wanted}: choose from {', '.join(sorted(names))}{otherwise}")
+        return unknown_name(kind.removeprefix("a "), name, names)
+    actual_kind = f"a task of {' and '.join(commands)}" if commands else "a data set"
+    return InputError(f"{name} is {actual_kind}, not {kind}: choose from {', '.join(sorted(names))}{otherwise}")

@@ -80,19 +80,21 @@ def _task(trial: int, part: str, features, exams, *, name: str, source: str, rec
     if part not in PARTS:
         raise unknown_name("part", part, PARTS)
     rng = np.random.default_rng([trial, 0x5C00])
-    train, held = [], []
+    training, testing = [], []
     for x, y in zip(features, exams, strict=True):
-        kept, out = _held_out(rng.permutation(len(y)))
+        train_rows, test_rows = _held_out(rng.permutation(len(y)))
         if part == "validation":
-            kept, out = _held_out(kept)
+            train_rows, test_rows = _held_out(train_rows)
         target = (y - reader.LOWEST) / (reader.HIGHEST - reader.LOWEST)
-        mean, deviation = x[kept].mean(0), x[kept].std(0)
+        mean, deviation = x[train_rows].mean(0), x[train_rows].std(0)
         inputs = (x - mean) / np.where(deviation > 0, deviation, 1.0)
         inputs[:, -1] = 1.0
-        for rows, half in ((kept, train), (out, held)):
+        for rows, half in ((train_rows, training), (test_rows, testing)):
             half.append((inputs[rows].astype(np.float32), target[rows].astype(np.float32)))
-    packed, test = (tuple(jnp.asarray(pack(leaves)) for leaves in zip(*half, strict=True)) for half in (train, held))
-    sizes, counts = (jnp.asarray([len(y) for _, y in half], jnp.int32) for half in (train, held))
+    packed, test = (
+        tuple(jnp.asarray(pack(leaves)) for leaves in zip(*half, strict=True)) for half in (training, testing)
+    )
+    sizes, counts = (jnp.asarray([len(y) for _, y in half], jnp.int32) for half in (training, testing))
     return Task(
         init_params=jnp.zeros(features[0].shape[1]),
         num_examples=sizes,
@@ -108,7 +110,7 @@ def _task(trial: int, part: str, features, exams, *, name: str, source: str, rec
 
 
 def _held_out(shuffled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the remaining part and the held-out part."""
+    """Return the remaining rows and the held-out rows."""
     number = math.ceil(HELD_OUT * len(shuffled))
     return shuffled[number:], shuffled[:number]
 
@@ -116,6 +118,6 @@ def _held_out(shuffled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def squared_error(params, task: Task) -> dict:
     """Return test_squared_error, the mean over all held-out pupils of (prediction - score)^2, scores in [0, 1]."""
     (inputs, targets), counts = task.evaluation["test"], task.evaluation["count"]
-    there = jnp.broadcast_to(jnp.arange(targets.shape[1]), targets.shape) < counts[:, None]
+    present = jnp.broadcast_to(jnp.arange(targets.shape[1]), targets.shape) < counts[:, None]
     squares = jnp.square(scores(params, inputs, task.train[0]) - targets)
-    return {"test_squared_error": jnp.sum(jnp.where(there, squares, 0.0)) / jnp.sum(counts).astype(jnp.float32)}
+    return {"test_squared_error": jnp.sum(jnp.where(present, squares, 0.0)) / jnp.sum(counts).astype(jnp.float32)}

@@ -60,14 +60,18 @@ def shakespeare(trial: int, *, model: str = "window", data_files: DataFiles | No
 def _roles(data_files: DataFiles) -> tuple[list[list[np.ndarray]], LocalCopy]:
     copy = retrieval.get("shakespeare", data_files)
     spoken = plays.speeches(copy)
-    long_enough = [said for said in spoken.values() if sum(map(len, said)) >= FEWEST and len(said) >= FEWEST_SPEECHES]
-    return [[numbered(speech) for speech in said] for said in long_enough], copy
+    long_enough = [
+        speeches
+        for speeches in spoken.values()
+        if sum(map(len, speeches)) >= FEWEST and len(speeches) >= FEWEST_SPEECHES
+    ]
+    return [[numbered(speech) for speech in speeches] for speeches in long_enough], copy
 
 
 def numbered(speech: str) -> np.ndarray:
     """Return the numbers of the characters, uint8 [character]."""
-    at = {character: number for number, character in enumerate(ALPHABET, start=OTHER + 1)}
-    return np.array([at.get(character, OTHER) for character in speech], np.uint8)
+    number_of = {character: number for number, character in enumerate(ALPHABET, start=OTHER + 1)}
+    return np.array([number_of.get(character, OTHER) for character in speech], np.uint8)
 
 
 def role_task(trial: int, roles: list[list[np.ndarray]], *, model: str, **origin: Any) -> Task:
@@ -80,20 +84,20 @@ def role_task(trial: int, roles: list[list[np.ndarray]], *, model: str, **origin
     """
     module, context = MODELS[model]
     rng = np.random.default_rng([trial, 0x5A])
-    parts: dict[str, list] = {part: [] for part in ROOM}
+    examples_of: dict[str, list] = {split: [] for split in ROOM}
     for speeches in roles:
-        rest, test = hold_out(np.arange(len(speeches)), TEST, rng)
-        train, validation = hold_out(rest, VALIDATION / (1 - TEST), rng)
-        for part, chosen in (("train", train), ("validation", validation), ("test", test)):
-            parts[part].append(drawn([speeches[number] for number in chosen], ROOM[part], context, rng))
-    train = parts.pop("train")
-    return network_task(train, parts, module=module, head=("head",), seed=SEED, room=ROOM, **origin)
+        remaining, test = hold_out(np.arange(len(speeches)), TEST, rng)
+        train, validation = hold_out(remaining, VALIDATION / (1 - TEST), rng)
+        for split, chosen in (("train", train), ("validation", validation), ("test", test)):
+            examples_of[split].append(draw_examples([speeches[number] for number in chosen], ROOM[split], context, rng))
+    train = examples_of.pop("train")
+    return network_task(train, examples_of, module=module, head=("head",), seed=SEED, room=ROOM, **origin)
 
 
-def drawn(
+def draw_examples(
     speeches: list[np.ndarray], most: int, context: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the characters before some places, uint8 [example, context], and those there, [example].
+    """Return the characters before some places, uint8 [example, context], and those at the places, [example].
 
     Places are drawn without replacement; a place before the speech counts as the character BEFORE.
     """

@@ -51,13 +51,13 @@ def softmax(
     classes = np.einsum("nmd,ncd->nmc", inputs, models).argmax(-1)
     flipped = rng.random(classes.shape) < NOISE
     classes = np.where(flipped, rng.integers(0, num_classes, classes.shape), classes)
-    kept = num_records - max(1, round(TEST * num_records))
+    num_train = num_records - max(1, round(TEST * num_records))
     data = jnp.asarray(inputs, jnp.float32), jnp.asarray(classes, jnp.int32)
     return Task(
         init_params=jnp.zeros((num_classes, num_features + 1)),
-        num_examples=jnp.full(num_clients, kept, jnp.int32),
-        train=tuple(leaf[:, :kept] for leaf in data),
-        evaluation=tuple(leaf[:, kept:] for leaf in data),
+        num_examples=jnp.full(num_clients, num_train, jnp.int32),
+        train=tuple(leaf[:, :num_train] for leaf in data),
+        evaluation=tuple(leaf[:, num_train:] for leaf in data),
         loss=softmax_loss,
         metrics=metrics,
         name=f"softmax_{alpha:g}_{beta:g}",
@@ -77,8 +77,8 @@ def metrics(w, task: Task) -> dict:
 
     The test uses the clients' test records.
     """
-    (inputs, classes), (others, theirs) = task.train, task.evaluation
-    right = jnp.argmax(jnp.einsum("nmd,cd->nmc", others, w), -1) == theirs
+    (inputs, classes), (test_inputs, test_classes) = task.train, task.evaluation
+    right = jnp.argmax(jnp.einsum("nmd,cd->nmc", test_inputs, w), -1) == test_classes
     return {
         "train_loss": jnp.mean(cross_entropy(jnp.einsum("nmd,cd->nmc", inputs, w), classes)),
         "test_accuracy": jnp.mean(right.astype(jnp.float32)),

@@ -91,15 +91,15 @@ def risk(params, task: Task) -> dict:
     validation_loss: mean squared error / 2 on examples that no user trains on.
     global_floor: the smallest excess risk of one model for all, from the parameters drawn.
     """
-    known, (inputs, targets) = task.evaluation, task.evaluation["validation"]
+    evaluation, (inputs, targets) = task.evaluation, task.evaluation["validation"]
     model = _models(params, task)
     # The sum over users comes first, because one sum over all axes takes six times as long on a CPU.
-    squares = jnp.sum(jnp.square(model - known["truth"]), axis=0)
+    squares = jnp.sum(jnp.square(model - evaluation["truth"]), axis=0)
     error = jnp.einsum("nmd,nd->nm", inputs, model) - targets
     return {
-        "excess_risk": squares @ known["variance"] / model.size,
+        "excess_risk": squares @ evaluation["variance"] / model.size,
         "validation_loss": 0.5 * jnp.mean(jnp.square(error)),
-        "global_floor": known["floor"],
+        "global_floor": evaluation["floor"],
     }
 
 
@@ -107,16 +107,16 @@ def risk_and_by_user(params, task: Task) -> dict:
     """Return `risk`, and excess_risk_worst_tenth, its mean over the tenth of users with the largest risk, rounded up to
     whole users. The mean over users is excess_risk itself, since all of them have equal weights.
     """
-    own, _ = risks(params, task)
-    worst, _ = jax.lax.top_k(own, -(-len(own) // WORST))
+    of_user, _ = risks(params, task)
+    worst, _ = jax.lax.top_k(of_user, -(-len(of_user) // WORST))
     return risk(params, task) | {"excess_risk_worst_tenth": jnp.mean(worst)}
 
 
 def risks(params, task: Task) -> tuple[jax.Array, jax.Array]:
     """Return the excess risk of each user, and weights of 1, since all of them count alike, [user]."""
     squares = jnp.square(_models(params, task) - task.evaluation["truth"])
-    own = squares @ task.evaluation["variance"] / squares.shape[1]
-    return own, jnp.ones_like(own)
+    of_user = squares @ task.evaluation["variance"] / squares.shape[1]
+    return of_user, jnp.ones_like(of_user)
 
 
 def _models(params, task: Task) -> jax.Array:

@@ -32,16 +32,16 @@ MEAN_REMAINDER = 6  # places for a client's validation documents, on average; th
 def _debian(
     data_files: DataFiles, num_words: int, num_tags: int, min_documents: int, max_words: int
 ) -> tuple[Bags, np.ndarray, np.ndarray, LocalCopy]:
-    """Return bags of all packages of persons with enough of them, person and source of each, and the data set."""
+    """Return the bags of all packages of people with enough packages, person and source of each, and the data set."""
     copy = retrieval.get("debian_packages", data_files)
     packages = debian.documents(copy)
     persons = np.unique([p.person for p in packages], return_inverse=True)[1]
-    kept = [p for p, count in zip(packages, np.bincount(persons)[persons], strict=True) if count >= min_documents]
-    tokens = [WORD.findall(p.text.lower())[:max_words] for p in kept]
-    tags = [p.tags for p in kept]
+    chosen = [p for p, count in zip(packages, np.bincount(persons)[persons], strict=True) if count >= min_documents]
+    tokens = [WORD.findall(p.text.lower())[:max_words] for p in chosen]
+    tags = [p.tags for p in chosen]
     documents = bags(tokens, tags, most_frequent(tokens, num_words), most_frequent(tags, num_tags))
     person, source = (
-        np.unique([getattr(p, name) for p in kept], return_inverse=True)[1] for name in ("person", "source")
+        np.unique([getattr(p, name) for p in chosen], return_inverse=True)[1] for name in ("person", "source")
     )
     return documents, person, source, copy
 
@@ -81,7 +81,7 @@ def debian_tags(
         limit = round(test_fraction * size)
         train, test = _by_source(rng.permutation(members)[:size], source, limit, rng)
         room += limit
-        clients.append((documents.at(train[: max_documents - limit]), documents.at(test)))
+        clients.append((documents.select(train[: max_documents - limit]), documents.select(test)))
     recipe = (batch_size, num_words, num_tags, min_documents, max_documents, max_words, test_fraction)
     entries = int(np.diff(documents.words.indptr).max())
     return tag_task(
@@ -129,7 +129,7 @@ def stackoverflow_tags(
     clients = []
     for train, test in stackoverflow.clients(copy, num_clients, max_documents):
         halves = [bags([d.tokens for d in half], [d.tags for d in half], words, labels) for half in (train, test)]
-        clients.append((halves[0].at(rng.permutation(len(train))), halves[1]))
+        clients.append((halves[0].select(rng.permutation(len(train))), halves[1]))
     entries = max(int(np.diff(half.words.indptr).max(initial=1)) for client in clients for half in client)
     longest = max(len(train) for train, _ in clients)
     return tag_task(
@@ -180,16 +180,16 @@ def made_up_tags(
     clients = []
     for _ in range(num_clients):
         liked = rng.dirichlet(10 * popularity / popularity.sum())
-        own = rng.integers(num_words // 50, num_words, (num_tags, 10))
+        own_words = rng.integers(num_words // 50, num_words, (num_tags, 10))
         halves = []
         for size in (rng.integers(num_documents[0], num_documents[1] + 1), num_test):
-            drawn = rng.choice(num_tags, (size, 3), p=liked)
-            tags = np.where(np.arange(3) < rng.integers(1, 4, (size, 1)), drawn, drawn[:, :1])
+            drawn_tags = rng.choice(num_tags, (size, 3), p=liked)
+            tags = np.where(np.arange(3) < rng.integers(1, 4, (size, 1)), drawn_tags, drawn_tags[:, :1])
             about = np.take_along_axis(tags, rng.integers(0, 3, (size, length)), axis=1)
             words = np.searchsorted(language, rng.random((size, length)) * language[-1])
             kind = rng.random((size, length))
             on_topic = topics[about, rng.integers(0, topics.shape[1], about.shape)]
-            in_own_words = own[about, rng.integers(0, own.shape[1], about.shape)]
+            in_own_words = own_words[about, rng.integers(0, own_words.shape[1], about.shape)]
             words = np.where(kind < topical, np.where(kind < topical * own_topic, in_own_words, on_topic), words)
             halves.append(_counted(words, tags, num_words, num_tags))
         clients.append(tuple(halves))

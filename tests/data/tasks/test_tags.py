@@ -119,7 +119,7 @@ Uploaders: Bob Group <x@lists.example.org>,
 
 def test_packages_are_distilled_by_person():
     lines = debian.distil("", *(text.encode() for text in (PACKAGES, TRANSLATION, SOURCES))).decode().splitlines()
-    first, second = (debian.Package(*json.loads(line)) for line in lines)
+    first, second = (debian.DebianPackage(*json.loads(line)) for line in lines)
     assert (first.name, second.name) == ("a", "b")
     assert second.source == "src"
     assert second.text == "a tool\nIt does things."
@@ -133,7 +133,7 @@ def packages(monkeypatch, tmp_path):
     """Forty packages of three people, two of one source each."""
     rng = np.random.default_rng(0)
     rows = [
-        debian.Package(
+        debian.DebianPackage(
             f"p{i % 3}", f"s{i // 6}-{i % 3}", f"n{i:02}", " ".join(rng.choice(list("abcdef"), 8)), ("t", "u")
         )
         for i in range(40)

@@ -152,13 +152,13 @@ def test_common_accuracy_is_the_mean_over_models(pictures, form):
 
 def test_examples_are_characters_with_those_before_them():
     text = "To be!\nOr"
-    before, here = shakespeare.drawn([shakespeare.numbered(text)], 100, 4, np.random.default_rng(0))
+    before, here = shakespeare.draw_examples([shakespeare.numbered(text)], 100, 4, np.random.default_rng(0))
     alphabet = "^?" + shakespeare.ALPHABET  # the first two are before the speech, and any other character
     found = sorted("".join(alphabet[number] for number in [*row, one]) for row, one in zip(before, here, strict=True))
     padded = "^^^^" + text
     assert found == sorted(padded[at : at + 5] for at in range(len(text)))
     assert shakespeare.numbered("é")[0] == shakespeare.OTHER
-    few, _ = shakespeare.drawn([shakespeare.numbered(text)], 3, 4, np.random.default_rng(0))
+    few, _ = shakespeare.draw_examples([shakespeare.numbered(text)], 3, 4, np.random.default_rng(0))
     assert len(few) == 3
 
 
