@@ -40,15 +40,15 @@ def options(version: Version = False) -> None:
 
 
 @command(app, sums.epsilon)
-def epsilon(found: dict[str, Any]) -> None:
+def epsilon(result: dict[str, Any]) -> None:
     """Example: python -m bench epsilon --noise-multiplier 1 --sampling-rate 0.01 --steps 20000 --delta 1e-4"""
-    typer.echo(f"{found['epsilon']:.6g}\n{found['meaning']}")
+    typer.echo(f"{result['epsilon']:.6g}\n{result['meaning']}")
 
 
 @command(app, sums.noise, say=say)
-def noise(found: dict[str, Any]) -> None:
+def noise(result: dict[str, Any]) -> None:
     """Example: python -m bench noise --epsilon 2 --sampling-rate 0.01 --steps 20000 --delta 1e-4"""
-    typer.echo(f"{found['noise_multiplier']:.6g}\n{found['meaning']}")
+    typer.echo(f"{result['noise_multiplier']:.6g}\n{result['meaning']}")
 
 
 @app.command(name="list")
@@ -66,34 +66,34 @@ def list_everything(as_json: Json = False) -> None:
 
 
 @command(app, runs.run, rows=False)
-def run(found: "pd.DataFrame") -> None:
+def run(rows: "pd.DataFrame") -> None:
     """Example: python -m bench run ppsgd_synthetic --scale laptop --where "noise_multiplier <= 10" """
-    for folder in found.attrs.get("folders", ()):
+    for folder in rows.attrs.get("folders", ()):
         print(folder)
 
 
 @command(app, runs.merge)
-def merge(found: "pd.DataFrame") -> None:
+def merge(table: "pd.DataFrame") -> None:
     """Whatever cannot be used is left out and named, and the exit status is then 1.
 
     Example: python -m bench merge elsewhere/results --out results
     """
-    for row in found.to_dict("records"):
-        now = f"{row['runs']:,} runs in {row['parts']:,} parts"
-        print(f"{row['folder']}: {row['added']:,} runs added, {row['twice']:,} duplicates dropped; now {now}")
-    for note in found.attrs["notes"]:
+    for row in table.to_dict("records"):
+        totals = f"{row['runs']:,} runs in {row['parts']:,} parts"
+        print(f"{row['folder']}: {row['added']:,} runs added, {row['twice']:,} duplicates dropped; now {totals}")
+    for note in table.attrs["notes"]:
         say(note)
-    for line in found.attrs["left_out"]:
+    for line in table.attrs["left_out"]:
         say(f"left out: {line}")
-    if found.attrs["left_out"]:
+    if table.attrs["left_out"]:
         raise typer.Exit(1)
 
 
 @command(app, runs.status)
-def status(found: "pd.DataFrame", as_json: Json = False) -> None:
+def status(table: "pd.DataFrame", as_json: Json = False) -> None:
     """Example: python -m bench status ppsgd_synthetic --scale laptop"""
-    print(json.dumps(found.attrs["json"], indent=2) if as_json else found.attrs["text"])
-    for line in found.attrs["problems"]:
+    print(json.dumps(table.attrs["json"], indent=2) if as_json else table.attrs["text"])
+    for line in table.attrs["problems"]:
         say(line)
 
 
@@ -109,13 +109,13 @@ def check(problems: list[str]) -> None:
 
 
 @command(app, runs.verify)
-def verify(found: "pd.DataFrame") -> None:
+def verify(table: "pd.DataFrame") -> None:
     """The exit status is 1 where a run does not come out as it was.
 
     Example: python -m bench verify --points 50 --minutes 20
     """
-    print(found.attrs["text"])
-    if found.attrs["failed"]:
+    print(table.attrs["text"])
+    if table.attrs["failed"]:
         say("some results do not come out as they were")
         raise typer.Exit(1)
 
@@ -125,13 +125,15 @@ def compare(table: "pd.DataFrame") -> None:
     """Example: python -m bench compare examples/own_models.py --task digits_by_style --epsilons 1,4 --seeds 3"""
     from bench.comparison.report.table import brief_text, in_a_line
 
-    folder, given = Path(table.attrs["folder"]), dict.fromkeys(table.loc[~table["is_baseline"], "algorithm"])
-    print(brief_text(table, [f"{note}." for note in table.attrs["notes"] if any(label in note for label in given)]))
+    folder, own_methods = Path(table.attrs["folder"]), dict.fromkeys(table.loc[~table["is_baseline"], "algorithm"])
+    print(
+        brief_text(table, [f"{note}." for note in table.attrs["notes"] if any(label in note for label in own_methods)])
+    )
     if "board" in table.attrs:
         print(f"\nthe methods of the board are those of {table.attrs['board']}")
     print(f"\ngains, costs and all notes: {folder / f'{COMPARISON}.md'}")
     print(folder / f"{COMPARISON}.png")
-    for label in given:
+    for label in own_methods:
         print(f"\n{in_a_line(table, label)}")
 
 
@@ -159,14 +161,14 @@ def single(**options: Any) -> Any:
 
 
 @command(app, single, say=say)
-def audit(found: Any) -> None:
+def audit(report: Any) -> None:
     """The first line is the verdict: FAILED, passed or inconclusive. The exit status is 1 where an
     epsilon that is declared as proven is refuted.
 
     Example: python -m bench audit my_method.py:my_method --set batch_size=4 --epsilon 2
     """
-    typer.echo(found)
-    if found.refuted:
+    typer.echo(report)
+    if report.refuted:
         raise typer.Exit(1)
 
 
@@ -212,10 +214,10 @@ def audit_outputs(
             "then as many without it"
         )
     halves = files[: len(files) // 2], files[len(files) // 2 :]
-    found = audits.audit_outputs(*halves, epsilon=epsilon, delta=delta, gaussian=gaussian)
+    report = audits.audit_outputs(*halves, epsilon=epsilon, delta=delta, gaussian=gaussian)
     with_unit, without = (", ".join(map(str, half)) for half in halves)
-    typer.echo(f"{found}\nwith the unit: {with_unit}; without it: {without}")  # a wrong order refutes what is right
-    if found.refuted:
+    typer.echo(f"{report}\nwith the unit: {with_unit}; without it: {without}")  # a wrong order refutes what is right
+    if report.refuted:
         raise typer.Exit(1)
 
 
@@ -247,10 +249,10 @@ def conformance(
     if file is None:
         typer.echo(answers.template())
         return
-    given = answers.read(file)
+    computed = answers.read(file)
     from bench.conformance.check import check, text_of
 
-    checked = check(given)
+    checked = check(computed)
     typer.echo(text_of(checked))
     if any(difference.unsafe for difference in checked.differences):
         raise typer.Exit(1)

@@ -23,14 +23,14 @@ KINDS = ("sweeps", "algorithms", "tasks", "data", "comparisons")
 
 
 def catalog() -> dict[str, list[dict[str, Any]]]:
-    """Kind -> entries; every entry has "name" and "what", and further fields that depend on the kind."""
+    """Return kind -> entries; every entry has "name" and "what", and further fields that depend on the kind."""
     data_files = DataFiles()
     data = [
         {"name": name, "what": data.what, "where": _where(name, data_files), "licence": data.licence}
         for name, data in DATASETS.items()
     ]
-    found = {**_from_code(), "data": data}
-    return {kind: found[kind] for kind in KINDS}
+    entries = {**_from_code(), "data": data}
+    return {kind: entries[kind] for kind in KINDS}
 
 
 def _where(name: str, data_files: DataFiles) -> str:
@@ -45,11 +45,11 @@ def _from_code() -> dict[str, list[dict[str, Any]]]:
     """Return the kinds that follow from the code, from the cache where the code has not changed."""
     path, digest = cache_folder("catalog") / "catalog.json", _digest()
     match recall(path):
-        case {"code": str(known), "found": found} if known == digest:
-            return found
-    found = _gathered()
-    remember(path, {"code": digest, "found": found})
-    return found
+        case {"code": str(cached_code), "found": entries} if cached_code == digest:
+            return entries
+    entries = _gathered()
+    remember(path, {"code": digest, "found": entries})
+    return entries
 
 
 def _digest() -> str:
@@ -59,7 +59,7 @@ def _digest() -> str:
 
 
 def _gathered() -> dict[str, list[dict[str, Any]]]:
-    """Kind -> entries, for every kind except "data"."""
+    """Return kind -> entries, for every kind except "data"."""
     from bench.algorithms import ALGORITHMS
     from bench.comparison.problems import problem_named
     from bench.data.tasks.registry import TASKS, compared
@@ -78,7 +78,7 @@ def _gathered() -> dict[str, list[dict[str, Any]]]:
     return {
         "sweeps": sweeps,
         "algorithms": [{"name": name, "what": _line(method.make)} for name, method in ALGORITHMS.items()],
-        "tasks": [{"name": name, "what": _line(of.make)} for name, of in TASKS.items()],
+        "tasks": [{"name": name, "what": _line(task.make)} for name, task in TASKS.items()],
         "comparisons": [{"name": name, "what": _compared(problem_named(name))} for name in compared()],
     }
 

@@ -19,33 +19,40 @@ SECTION = re.compile(r"\n\n(?:Args|Returns|Raises):\n")  # of a docstring, where
 Read = Callable[[Any], Any]
 
 
-def command(app: typer.Typer, function: Callable, name: str | None = None, **given: Any) -> Callable:
-    """Return a decorator for what prints the result of a function: the two are a command.
+def command(app: typer.Typer, function: Callable, name: str | None = None, **overrides: Any) -> Callable:
+    """Return a decorator for a function that prints the result of another function: together they are a command.
 
-    Its help is the docstring of the function, without what is for Python, and then that of the one that prints, which
-    may have further options of its own, as Typer reads them.
+    The command's help is the docstring of the function, without the sections for Python, and then that of the one that
+    prints, which may have further options, as Typer reads them.
 
     Args:
-        app: to which it is added.
-        function: that is called.
+        app: the application to which the command is added.
+        function: the function that is called.
         name: of the command; default that of the function that prints.
-        given: other defaults than the function's, and values of parameters that are no options.
+        overrides: other defaults than the function's, and values of parameters that are no options.
     """
 
     def add(show: Callable) -> Callable:
         options, reads = [], {}
-        for each in inspect.signature(function).parameters.values():
-            if get_origin(each.annotation) is Annotated:
-                option, reads[each.name] = _option(each.replace(default=given.get(each.name, each.default)))
+        for parameter in inspect.signature(function).parameters.values():
+            if get_origin(parameter.annotation) is Annotated:
+                option, reads[parameter.name] = _option(
+                    parameter.replace(default=overrides.get(parameter.name, parameter.default))
+                )
                 options.append(option)
-        own = [each.replace(kind=each.KEYWORD_ONLY) for each in [*inspect.signature(show).parameters.values()][1:]]
-        fixed = {key: value for key, value in given.items() if key not in reads}
+        show_options = [
+            parameter.replace(kind=parameter.KEYWORD_ONLY)
+            for parameter in [*inspect.signature(show).parameters.values()][1:]
+        ]
+        fixed = {key: value for key, value in overrides.items() if key not in reads}
 
         def run(**words: Any) -> None:
-            asked = {key: read(words[key]) for key, read in reads.items()}
-            show(function(**asked, **fixed), **{each.name: words[each.name] for each in own})
+            arguments = {key: read(words[key]) for key, read in reads.items()}
+            show(
+                function(**arguments, **fixed), **{parameter.name: words[parameter.name] for parameter in show_options}
+            )
 
-        run.__signature__ = inspect.Signature([*options, *own])  # pyright: ignore[reportFunctionMemberAccess]
+        run.__signature__ = inspect.Signature([*options, *show_options])  # pyright: ignore[reportFunctionMemberAccess]
         run.__doc__ = "\n\n".join([SECTION.split(inspect.getdoc(function) or "")[0], inspect.getdoc(show) or ""])
         app.command(name or show.__name__)(run)
         return show
@@ -54,9 +61,9 @@ def command(app: typer.Typer, function: Callable, name: str | None = None, **giv
 
 
 def _option(parameter: inspect.Parameter) -> tuple[inspect.Parameter, Read]:
-    """Return a parameter as Typer reads it, and what turns a word of the command line into its value."""
+    """Return a parameter as Typer reads it, and the function that turns a word of the command line into its value."""
     kind, text = get_args(parameter.annotation)[:2]
-    kinds = {get_origin(each) or each for each in (get_args(kind) if isinstance(kind, UnionType) else [kind])}
+    kinds = {get_origin(member) or member for member in (get_args(kind) if isinstance(kind, UnionType) else [kind])}
     kinds, default = kinds - {NoneType}, parameter.default
     flag = FLAGS.get(parameter.name, "--" + parameter.name.replace("_", "-"))
     read: Read = lambda word: word  # noqa: E731
@@ -74,7 +81,7 @@ def _option(parameter: inspect.Parameter) -> tuple[inspect.Parameter, Read]:
     elif bool in kinds:
         typed, info = bool, typer.Option(flag if default is False else f"{flag}/--no-{flag[2:]}", help=text)
     else:
-        typed = next((each for each in (str, int, float) if each in kinds and not of_path), str)
+        typed = next((member for member in (str, int, float) if member in kinds and not of_path), str)
         info = typer.Option(flag, help=text, **of_path)
     typed = typed if default is not None else typed | None
     return inspect.Parameter(
@@ -86,9 +93,9 @@ def _listed(flag: str, split: Callable[[str], list], text: str | None) -> list |
     """Return the values in a text; None where there is none."""
     if text is None:
         return None
-    if not (found := split(text)):
+    if not (values := split(text)):
         raise InputError(f"{flag} is empty: give names separated by commas, or none")
-    return [] if found == ["none"] else found
+    return [] if values == ["none"] else values
 
 
 def _names(text: str) -> list[str]:

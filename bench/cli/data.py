@@ -42,8 +42,8 @@ def list_(as_json: Json = False) -> None:
         return
     table = Table("name", "what", Column("found", overflow="fold"), "licence")
     for row in rows:
-        here = f"{row['found']} ({row['source']})" if row["found"] else f"not here: {row['how']}"
-        table.add_row(row["name"], row["what"], here, row["licence"])
+        place = f"{row['found']} ({row['source']})" if row["found"] else f"not here: {row['how']}"
+        table.add_row(row["name"], row["what"], place, row["licence"])
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 

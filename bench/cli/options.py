@@ -12,7 +12,7 @@ PACKAGE = "private-federated-bench"
 
 
 class Commands(TyperGroup):
-    """Commands, whose help is printed where none is given."""
+    """A group of commands; without a command it prints its help."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, args or ["--help"])
@@ -41,8 +41,8 @@ def version() -> str:
         return tomllib.loads(pyproject.read_text())["project"]["version"] if pyproject.is_file() else "unknown"
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         print(PACKAGE, version())
         raise typer.Exit
 

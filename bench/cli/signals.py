@@ -24,18 +24,18 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 AGAIN_S = 0.05  # until a KeyboardInterrupt that was lost, or came during an import, is raised again
 IMPORT_S = 5.0  # the longest wait for an import
 LINE = "stopped; everything finished is kept, run the same command again to continue"
-_said = [LINE]  # of the command that is running
+_stop_line = [LINE]  # of the command that is running
 _received: list[int] = []  # signals, by the command that is running
 
 
 def on_stop(line: str) -> None:
     """Set the line that is printed if this command is stopped, where LINE would not be true."""
-    _said[0] = line
+    _stop_line[0] = line
 
 
 def stop_line() -> str:
     """Return the line that is printed if the command is stopped."""
-    return _said[0]
+    return _stop_line[0]
 
 
 def stopping() -> bool:
@@ -68,17 +68,17 @@ def until_stopped(work: Callable[[], int]) -> int:
             return
         raise KeyboardInterrupt
 
-    def lost(unraisable: "sys.UnraisableHookArgs") -> None:
+    def on_unraisable(unraisable: "sys.UnraisableHookArgs") -> None:
         if issubclass(unraisable.exc_type, KeyboardInterrupt):
             signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
         else:
             hook(unraisable)
 
     hook = sys.unraisablehook
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGALRM, *filter(_is_ours, SIGNALS))}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGALRM, *filter(_is_handled, SIGNALS))}
     try:
         try:  # a signal may arrive as soon as its handler is there
-            sys.unraisablehook = lost
+            sys.unraisablehook = on_unraisable
             for number in handlers:
                 signal.signal(number, stop)
             code = work()
@@ -100,7 +100,7 @@ def until_stopped(work: Callable[[], int]) -> int:
 
 def leave(status: int) -> NoReturn:
     """End the process with this status, from `until_stopped`. A signal that arrives now ends it without a message."""
-    for number in filter(_is_ours, SIGNALS):
+    for number in filter(_is_handled, SIGNALS):
         signal.signal(number, signal.SIG_DFL)
     if status - 128 in SIGNALS:
         # sys.exit would wait for the threads of workers that a second signal kept from being ended, and Python would
@@ -123,6 +123,6 @@ def _importing(frame: FrameType | None) -> bool:
     return False
 
 
-def _is_ours(number: int) -> bool:
+def _is_handled(number: int) -> bool:
     """Return whether the signal is not ignored, as shells arrange for background jobs."""
     return signal.getsignal(number) is not signal.SIG_IGN

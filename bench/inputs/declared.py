@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Union, get_args, get_origin
 from bench.errors import InputError, shown
 
 
-class Kind(NamedTuple):
+class ValueKind(NamedTuple):
     """A kind of value that an annotation declares.
 
     admits: value -> whether it is of this kind.
@@ -23,16 +23,16 @@ def _number(abstract: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, abstract) and not isinstance(value, bool)
 
 
-KINDS: dict[Any, Kind] = {
-    str: Kind(lambda value: isinstance(value, str), "text"),
-    bool: Kind(lambda value: isinstance(value, bool), "True or False"),
-    int: Kind(_number(Integral), "a whole number"),
-    float: Kind(_number(Real), "a number"),
-    Mapping: Kind(
+KINDS: dict[Any, ValueKind] = {
+    str: ValueKind(lambda value: isinstance(value, str), "text"),
+    bool: ValueKind(lambda value: isinstance(value, bool), "True or False"),
+    int: ValueKind(_number(Integral), "a whole number"),
+    float: ValueKind(_number(Real), "a number"),
+    Mapping: ValueKind(
         lambda value: isinstance(value, Mapping) and all(isinstance(key, str) for key in value),
         "a dictionary with names as keys",
     ),
-    NoneType: Kind(lambda value: value is None, "None"),
+    NoneType: ValueKind(lambda value: value is None, "None"),
 }
 
 
@@ -47,20 +47,24 @@ def check(name: str, value: Any, annotation: Any) -> None:
         raise InputError(f"{name} is {shown(value)}: give {' or '.join(kind.words for kind in kinds)}")
 
 
-def _kinds(annotation: Any) -> list[Kind]:
+def _kinds(annotation: Any) -> list[ValueKind]:
     several = get_origin(annotation) in (UnionType, Union)
-    found = [_kind(member) for member in (get_args(annotation) if several else (annotation,))]
-    return [kind for kind in found if kind] if all(found) else []
+    kinds = [_kind(member) for member in (get_args(annotation) if several else (annotation,))]
+    return [kind for kind in kinds if kind] if all(kinds) else []
 
 
-def _kind(annotation: Any) -> Kind | None:
+def _kind(annotation: Any) -> ValueKind | None:
     origin = get_origin(annotation) or annotation
     if origin not in (Sequence, list, tuple):
         return KINDS.get(origin)
-    of = _kinds(get_args(annotation)[0])
+    entry_kinds = _kinds(get_args(annotation)[0])
 
     def admits(value: Any) -> bool:
         listed = isinstance(value, Sequence) and not isinstance(value, str | bytes)
-        return listed and all(any(kind.admits(entry) for kind in of) for entry in value)
+        return listed and all(any(kind.admits(entry) for kind in entry_kinds) for entry in value)
 
-    return Kind(admits, f"a list, each entry {' or '.join(kind.words for kind in of)}") if of else None
+    return (
+        ValueKind(admits, f"a list, each entry {' or '.join(kind.words for kind in entry_kinds)}")
+        if entry_kinds
+        else None
+    )

@@ -56,9 +56,9 @@ def value(word: str) -> Any:
     Raises:
         InputError: for a finite number beyond what single precision holds.
     """
-    for read in (int, float):
+    for convert in (int, float):
         try:
-            number = read(word)
+            number = convert(word)
         except ValueError:
             continue
         if LARGEST < abs(number) < math.inf:
@@ -69,23 +69,23 @@ def value(word: str) -> Any:
     return {"True": True, "False": False}.get(word, word)
 
 
-def parsed(given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return arguments by name, those that are text read as one value each."""
-    return {name: value(text) if isinstance(text, str) else text for name, text in (given or {}).items()}
+def parsed(texts: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return arguments by name; each text is parsed as one value."""
+    return {name: value(text) if isinstance(text, str) else text for name, text in (texts or {}).items()}
 
 
-def distinct_pairs(option: str, given: list[str] | None) -> dict[str, str]:
+def distinct_pairs(option: str, texts: list[str] | None) -> dict[str, str]:
     """Split each NAME=TEXT into a pair; no name may occur twice.
 
     Raises:
         InputError: where a text is not of this form, or a name occurs twice.
     """
     out: dict[str, str] = {}
-    for text in given or []:
-        key, equals, rest = (part.strip() for part in text.partition("="))
-        if not (key and equals and rest):
+    for text in texts or []:
+        key, equals, value_text = (piece.strip() for piece in text.partition("="))
+        if not (key and equals and value_text):
             raise InputError(f"{option} {text} is not NAME=VALUE: write {option} NAME=VALUE")
         if key in out:
             raise InputError(f"{option} {key} is given twice: give it once")
-        out[key] = rest
+        out[key] = value_text
     return out
