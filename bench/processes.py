@@ -75,7 +75,7 @@ class Worker:
                 start_new_session=True,
             )
         self.connection = Connection(driver_end.detach())
-        self.known: list[str] = []
+        self.sent: list[str] = []
 
     def call(self, function: Callable, *args: Any, report: Callable[[Any], object] = lambda message: None) -> Any:
         """Return what the worker's call of a function returns.

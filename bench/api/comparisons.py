@@ -132,9 +132,9 @@ def _request(methods, board: str | os.PathLike | None, **options) -> "Request":
     options["data_files"] = DataFiles()
     if board is None:
         return make_request(methods, **options)
-    said = {name: value for name, value in options.items() if name in BY_PROTOCOL}
-    rest = {name: value for name, value in options.items() if name not in BY_PROTOCOL}
-    return request_on_board(board, methods, said, rest)
+    protocol_options = {name: value for name, value in options.items() if name in BY_PROTOCOL}
+    other_options = {name: value for name, value in options.items() if name not in BY_PROTOCOL}
+    return request_on_board(board, methods, protocol_options, other_options)
 
 
 def _compared(
@@ -194,10 +194,10 @@ def add_to_board(
     from bench.comparison.report import figure
 
     request = _request(method, board_folder(board, out), task=task, tuned=tuned, fixed=fixed, out=out)
-    ((label, tried),) = request.methods.items()
+    ((label, candidate),) = request.methods.items()
     if not label.isidentifier() or not is_name(label):
         raise InputError(f"{label} cannot be the name of an entry: define the method by a function with a short name")
-    _check_audit(label, audit(tried, args=request.fixed))  # a minute, before a comparison that may take hours
+    _check_audit(label, audit(candidate, args=request.fixed))  # a minute, before a comparison that may take hours
     (compared,) = _compared([request], workers)
     figure.write(compared)
     if label in compared.not_private:
@@ -206,17 +206,19 @@ def add_to_board(
             "nothing"
         )
     chosen = compared.runs[compared.runs["algorithm"] == label].iloc[0]
-    own = {name: chosen[name] for name in (*tried.space, *request.fixed) if name in chosen and name != tried.noise}
-    if own != request.fixed:  # with these arguments it was audited before
-        _check_audit(label, audit(tried, args=own))
+    chosen_arguments = {
+        name: chosen[name] for name in (*candidate.space, *request.fixed) if name in chosen and name != candidate.noise
+    }
+    if chosen_arguments != request.fixed:  # with these arguments it was audited before
+        _check_audit(label, audit(candidate, args=chosen_arguments))
     assert request.board is not None
     return write_entry(request.board / request.problem.name, label, compared)
 
 
-def _check_audit(label: str, found: "Audit") -> None:
+def _check_audit(label: str, report: "Audit") -> None:
     """Refuse a method whose privacy statement an audit refutes, and say why."""
-    if found.refuted:
-        why = str(found).splitlines()[0].removeprefix("FAILED: ").rstrip(".")
+    if report.refuted:
+        why = str(report).splitlines()[0].removeprefix("FAILED: ").rstrip(".")
         raise InputError(
             f"the audit refutes the privacy statement of {label}: {why}; `python -m bench audit` shows how"
         )

@@ -82,26 +82,34 @@ def run(
         raise InputError(
             f"name {name} would be one folder for {len(names)} sweeps: leave it out, or run the sweeps one at a time"
         )
-    own = {"where": where, "seeds": seeds, "task": task, "grid": grid, "rounds": rounds, "folder": name, "shard": shard}
+    arguments = {
+        "where": where,
+        "seeds": seeds,
+        "task": task,
+        "grid": grid,
+        "rounds": rounds,
+        "folder": name,
+        "shard": shard,
+    }
     # The names and conditions of all sweeps are checked before the first one runs.
-    todo = [chosen(SWEEPS, sweep, scale, **own) for sweep in names]
+    todo = [chosen(SWEEPS, sweep, scale, **arguments) for sweep in names]
     use_compilation_cache()
     with pool_of(workers, devices) as pool:
         options = {"out": out, "fresh": fresh, "data_files": data_files, "pool": pool}
-        run_all([upcoming_of(wanted, scale, **options) for wanted in todo], pool, most=chunk)
-    for wanted in todo:
-        if rounds is not None and (kept := keeping_rounds(wanted.part)):
-            print(f"the number of rounds does not change {', '.join(kept)}, which set their own", file=sys.stderr)
-    folders = {wanted.part.name: of_scale(out, scale, wanted.part.name) for wanted in todo}
-    read = list(map(part_files.read, folders.values())) if rows else []
-    whole = pd.concat(read, ignore_index=True) if len(read) > 1 else read[0] if read else pd.DataFrame()
-    whole.attrs["folders"] = [str(folders[wanted.part.name]) for wanted in todo if wanted.request is not None]
-    return whole
+        run_all([upcoming_of(choice, scale, **options) for choice in todo], pool, most=chunk)
+    for choice in todo:
+        if rounds is not None and (unchanged := keeping_rounds(choice.selection)):
+            print(f"the number of rounds does not change {', '.join(unchanged)}, which set their own", file=sys.stderr)
+    folders = {choice.selection.name: of_scale(out, scale, choice.selection.name) for choice in todo}
+    tables = list(map(part_files.read, folders.values())) if rows else []
+    table = pd.concat(tables, ignore_index=True) if len(tables) > 1 else tables[0] if tables else pd.DataFrame()
+    table.attrs["folders"] = [str(folders[choice.selection.name]) for choice in todo if choice.request is not None]
+    return table
 
 
-def _several(given: Any) -> list:
-    """One name or several as a list."""
-    return [given] if isinstance(given, str | os.PathLike) else list(given)
+def _several(names: Any) -> list:
+    """Return one name or several as a list."""
+    return [names] if isinstance(names, str | os.PathLike) else list(names)
 
 
 def pool_of(workers: int | str, devices: int | str | None = None) -> "Pool":
@@ -113,7 +121,7 @@ def pool_of(workers: int | str, devices: int | str | None = None) -> "Pool":
 
 
 def upcoming_of(
-    wanted: "Chosen",
+    choice: "Chosen",
     scale: str,
     *,
     out: str | os.PathLike,
@@ -124,23 +132,23 @@ def upcoming_of(
     """Return the chosen sweep for `run_all`.
 
     Args:
-        wanted, scale, out, fresh, pool, data_files: what to run, and where.
+        choice, scale, out, fresh, pool, data_files: what to run, and where.
     """
     from bench.execution.chosen import requested
     from bench.execution.run import opened
     from bench.papers import SWEEPS
     from bench.store import requests
 
-    def open_it(stack: ExitStack):
-        folder = of_scale(out, scale, wanted.part.name)
+    def open_sweep(stack: ExitStack):
+        folder = of_scale(out, scale, choice.selection.name)
         check_writable(Path(out))
-        whole = wanted.whole
-        if wanted.request is not None:
-            whole = requested(SWEEPS, requests.prepare(folder, wanted.request, fresh=fresh), wanted.part.name)
-        asked = {"whole": whole, "others": wanted.others, "scale": scale, "out": out, "fresh": fresh}
-        return opened(wanted.part, stack, **asked, data_files=data_files, pool=pool)
+        sweep = choice.sweep
+        if choice.request is not None:
+            sweep = requested(SWEEPS, requests.prepare(folder, choice.request, fresh=fresh), choice.selection.name)
+        options = {"full_sweep": sweep, "other_scales": choice.other_scales, "scale": scale, "out": out, "fresh": fresh}
+        return opened(choice.selection, stack, **options, data_files=data_files, pool=pool)
 
-    return open_it
+    return open_sweep
 
 
 def load(
@@ -196,19 +204,19 @@ def _where(rows: "pd.DataFrame", where: str) -> "pd.DataFrame":
 
 def _folder(name: str, scale: str | None, results: Path) -> Path:
     """Return the folder of the results of a sweep, or the CSV file of a comparison."""
-    kind, _, of = name.partition("/")
+    kind, _, comparison = name.partition("/")
     if not name or len(name.encode(errors="replace")) > len("compare/") + LONGEST_NAME:
         raise InputError(f"{shown(name)} is not the name of results: give that of a sweep, or compare/NAME")
-    if of:
-        path = results / kind / of / f"{COMPARISON}.csv"
+    if comparison:
+        path = results / kind / comparison / f"{COMPARISON}.csv"
         if not path.is_file():
             raise InputError(f"there is no comparison in {path.parent}: first run `python -m bench compare`")
         return path
     if scale is not None and scale not in SCALES:
         raise unknown_name("scale", scale, SCALES)
-    there = [kind for kind in (KEPT, SMOKE) if (results / kind / name).is_dir()]
-    kind = kind_of(scale) if scale else next(iter(there), KEPT)
-    if kind not in there:
+    present = [kind for kind in (KEPT, SMOKE) if (results / kind / name).is_dir()]
+    kind = kind_of(scale) if scale else next(iter(present), KEPT)
+    if kind not in present:
         from bench.papers import SWEEPS  # imports all methods, only to give a better message
         from bench.store import requests
 
@@ -230,10 +238,10 @@ def _table(path: Path) -> "pd.DataFrame":
     try:
         table = pd.read_csv(path, dtype=AS_TEXT)
         named = {"algorithm", "target_epsilon", "rank"} <= {*table}
-        whole = named and not table.empty and table["algorithm"].notna().all()
+        complete = named and not table.empty and table["algorithm"].notna().all()
     except ValueError:  # all errors of pandas' parser are
-        whole = False
-    if not whole:
+        complete = False
+    if not complete:
         raise InputError(f"{path} is damaged: run the comparison again")
     return table
 
@@ -261,8 +269,8 @@ def merge(
     from bench.upkeep import merge as merging
 
     use_compilation_cache()
-    done, left_out, notes = merging.merge(SWEEPS, list(map(Path, _several(folders))), Path(out))
-    table = pd.DataFrame(done, columns=list(merging.Merged._fields))
+    merged, left_out, notes = merging.merge(SWEEPS, list(map(Path, _several(folders))), Path(out))
+    table = pd.DataFrame(merged, columns=list(merging.Merged._fields))
     table.attrs |= {"left_out": left_out, "notes": notes}
     return table
 
@@ -284,19 +292,25 @@ def status(sweeps: Sweeps = (), scale: Scale = "smoke", *, out: Out = "results")
 
     from bench.data.files import DataFiles
     from bench.papers import SWEEPS
-    from bench.upkeep.status import statuses, written
+    from bench.upkeep.status import as_text, statuses
 
     names = _several(sweeps)
-    every = statuses(SWEEPS, names, scale, Path(out), DataFiles())
+    states = statuses(SWEEPS, names, scale, Path(out), DataFiles())
     rows = [
-        {"sweep": found.sweep, "entry": label, "wanted": rest.wanted, "there": rest.there, "missing": rest.missing}
-        | {"core_hours": rest.hours}
-        for found in every
-        for label, rest in found.entries.items()
+        {
+            "sweep": state.sweep,
+            "entry": label,
+            "wanted": coverage.total,
+            "there": coverage.finished,
+            "missing": coverage.missing,
+        }
+        | {"core_hours": coverage.hours}
+        for state in states
+        for label, coverage in state.entries.items()
     ]
     table = pd.DataFrame(rows)
-    table.attrs |= {"text": written(every, by_entry=bool(names)), "json": [found.as_dict() for found in every]}
-    table.attrs["problems"] = [line for found in every for line in found.problems]
+    table.attrs |= {"text": as_text(states, by_entry=bool(names)), "json": [state.as_dict() for state in states]}
+    table.attrs["problems"] = [line for state in states for line in state.problems]
     return table
 
 
@@ -313,8 +327,8 @@ def check(sweeps: Sweeps = (), scale: Scale = "smoke", *, out: Out = "results") 
     from bench.papers import SWEEPS
     from bench.upkeep.status import statuses
 
-    found = statuses(SWEEPS, _several(sweeps), scale, Path(out), DataFiles(), verified=True)
-    return [line for each in found for line in each.problems]
+    states = statuses(SWEEPS, _several(sweeps), scale, Path(out), DataFiles(), verified=True)
+    return [line for state in states for line in state.problems]
 
 
 def verify(
@@ -344,7 +358,7 @@ def verify(
 
     use_compilation_cache()
     numbers = {"points": points, "minutes": minutes, "seed": seed, "workers": workers}
-    found = verifying.verify(SWEEPS, _several(sweeps), scale, results, **numbers)
-    table = found.table()
-    table.attrs |= {"text": verifying.in_words(found, seed), "failed": bool(found.failures)}
+    verification = verifying.verify(SWEEPS, _several(sweeps), scale, results, **numbers)
+    table = verification.table()
+    table.attrs |= {"text": verifying.in_words(verification, seed), "failed": bool(verification.failures)}
     return table

@@ -98,7 +98,7 @@ def scores(
         on_block: called with the number of run-rounds done since its last call; with 0 when the first can begin.
         most_bytes: that the compiled program may need; default half of what this machine has available, at most 2 GiB.
     """
-    program, hypers = attacked.program(task_of=_with(field), look=engine.nothing)
+    program, hypers = attacked.program(task_of=_with(field), observe=engine.nothing)
     task, keys = attacked.task, attacked.keys(seeds)
     chunk, _, step = _fitted(program, task, hypers, keys, given, float(most_bytes or _budget()))
     found = []

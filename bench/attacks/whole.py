@@ -20,7 +20,7 @@ from bench.attacks.runs import scores
 from bench.attacks.targets import Target, Targets, targets
 from bench.data.files import DataFiles
 from bench.errors import InputError
-from bench.execution.progress import Meter, Step, duration
+from bench.execution.progress import Increment, Meter, duration
 from bench.sweeps.rows import commit
 
 KEY = ["method", "target_epsilon"]
@@ -102,7 +102,7 @@ def _timed(meter: Meter) -> Callable[[int], None]:
     def add(units: int) -> None:
         last.append(time.monotonic())
         if units:
-            meter.report(Step(units, last[-1] - last[-2]))
+            meter.report(Increment(units, last[-1] - last[-2]))
 
     return add
 

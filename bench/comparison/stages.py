@@ -240,7 +240,7 @@ def _run_wanted(
         }
         part = {label: rows for label, rows in part.items() if len(rows)}
         fresh = request.fresh and split == 0
-        ids |= _run(request, sweep_of(part, pairs[split]), pool, whole=whole, fresh=fresh, shared_sizes=True)
+        ids |= _run(request, sweep_of(part, pairs[split]), pool, full_sweep=whole, fresh=fresh, shared_sizes=True)
     return _read(request, stage, ids).merge(wanted, on=KEYS)
 
 
@@ -333,7 +333,7 @@ def _sweep(
                 rows,
                 plan.candidates[label].num_rounds,
                 eval_every,
-                made=tuple(sorted({plan.candidates[label].method.noise, *COSTS, TUNED} & {*rows})),
+                computed=tuple(sorted({plan.candidates[label].method.noise, *COSTS, TUNED} & {*rows})),
             )
             for label, rows in points.items()
         },

@@ -14,20 +14,20 @@ from bench.sweeps.spec import Sweep, Sweeps, on_task, select
 
 
 class Chosen(NamedTuple):
-    """A whole sweep and the selected part of it.
+    """A sweep and the selection of its points that is to be run.
 
-    others: the sweep at the other scales whose results the same folder has.
+    other_scales: the sweep at the other scales whose results the same folder has.
     request: for a sweep over a user's own values.
     """
 
-    whole: Sweep
-    part: Sweep
-    others: tuple[Sweep, ...] = ()
+    sweep: Sweep
+    selection: Sweep
+    other_scales: tuple[Sweep, ...] = ()
     request: GridRequest | None = None
 
 
 def chosen(
-    known: Sweeps,
+    sweeps: Sweeps,
     name: str,
     scale: str,
     *,
@@ -42,7 +42,7 @@ def chosen(
     """Return the sweep described by the arguments of `bench.api.runs.run`.
 
     Args:
-        known: all sweeps, by name.
+        sweeps: all sweeps, by name.
         folder: name of the folder for a sweep over a user's own values; by default made from the values.
 
     Raises:
@@ -50,52 +50,52 @@ def chosen(
     """
     if scale not in SCALES:
         raise unknown_name("scale", scale, SCALES)
-    if name not in known:
-        raise unknown_name("sweep", name, known)
+    if name not in sweeps:
+        raise unknown_name("sweep", name, sweeps)
     if task is not None:
         task_named(task)
     if seeds is not None and not 1 <= seeds <= 10_000:
         raise InputError(f"seeds is {seeds}: it must be a whole number from 1 to 10,000")
-    request, others = None, ()
+    request, other_scales = None, ()
     if grid or rounds is not None:
-        lists = {column: listed(column, given) for column, given in (grid or {}).items()}
+        lists = {column: listed(column, values) for column, values in (grid or {}).items()}
         request = GridRequest(name, scale, lists, rounds, task)
-        whole = requested(known, request, checked_name(folder or request.default_name, known))
+        sweep = requested(sweeps, request, checked_name(folder or request.default_name, sweeps))
     elif folder is not None:
         raise InputError(
             f"name {folder} only applies to --grid or --rounds, since other results have fixed names: leave it out"
         )
     else:
-        whole, *others = [_on(known[name](each), task) for each in together_with(scale)]
-    part = whole if where is None else select(whole, where)
+        sweep, *other_scales = [_on(sweeps[name](other), task) for other in together_with(scale)]
+    selection = sweep if where is None else select(sweep, where)
     if seeds is not None:
         # The requested number holds for every entry, even if the entry sets a smaller one.
-        entries = {label: replace(entry, seeds=None) for label, entry in part.entries.items()}
-        part = part._replace(seeds=seeds, entries=entries)
+        entries = {label: replace(entry, seeds=None) for label, entry in selection.entries.items()}
+        selection = selection._replace(seeds=seeds, entries=entries)
     if shard is not None:
         share = re.fullmatch(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,8})", shard)
-        first, number = map(int, share.groups()) if share else (1, 0)
-        if first > number:
+        index, number = map(int, share.groups()) if share else (1, 0)
+        if index > number:
             raise InputError(
                 f"shard is {shown(shard)}: give I/N with I from 1 to N, such as 2/4 for the second of four"
             )
-        part = part._replace(shard=slice(first - 1, None, number))
-    return Chosen(whole, part, tuple(others), request)
+        selection = selection._replace(shard=slice(index - 1, None, number))
+    return Chosen(sweep, selection, tuple(other_scales), request)
 
 
-def requested(known: Sweeps, request: GridRequest, name: str) -> Sweep:
-    """The sweep of a request, under the given name.
+def requested(sweeps: Sweeps, request: GridRequest, name: str) -> Sweep:
+    """Return the sweep of a request, under the given name.
 
     Raises:
         InputError: for an unknown sweep, or a request that cannot be satisfied.
     """
-    if request.sweep not in known:
-        raise unknown_name("sweep", request.sweep, known)
+    if request.sweep not in sweeps:
+        raise unknown_name("sweep", request.sweep, sweeps)
     if request.scale not in SCALES:
         raise unknown_name("scale", request.scale, SCALES)
     if request.task is not None:
         task_named(request.task)
-    sweep = with_grid(known[request.sweep](request.scale), request.grid)
+    sweep = with_grid(sweeps[request.sweep](request.scale), request.grid)
     if request.rounds is not None:
         sweep = with_rounds(sweep, request.rounds)
     return _on(sweep, request.task)._replace(name=name)

@@ -21,25 +21,26 @@ def tidy(folder: Path, most: float = MOST) -> None:
     stamp = folder / CHECKED
     with contextlib.suppress(OSError):
         since = stamp.stat().st_mtime_ns if stamp.is_file() else 0
-        kept = []
+        entries = []
         stamp.touch()
         for path in folder.glob(ENTRIES):
             with contextlib.suppress(FileNotFoundError):  # another process was faster
                 entry = path.stat()
-                if entry.st_mtime_ns >= since and not _is_whole(path.read_bytes()):
+                if entry.st_mtime_ns >= since and not _is_complete(path.read_bytes()):
                     path.unlink()
                 else:
-                    kept.append((max(entry.st_atime_ns, entry.st_mtime_ns), entry.st_size, path))
-        left = sum(size for _, size, _ in kept)
-        for _, size, path in sorted(kept):
-            if left <= most:
+                    entries.append((max(entry.st_atime_ns, entry.st_mtime_ns), entry.st_size, path))
+        total = sum(size for _, size, _ in entries)
+        for _, size, path in sorted(entries):
+            if total <= most:
                 break
             path.unlink(missing_ok=True)
-            left -= size
+            total -= size
 
 
-def _is_whole(content: bytes) -> bool:
-    """Return whether an entry can be unpacked; those packed by a library that is optional to JAX are only not empty."""
+def _is_complete(content: bytes) -> bool:
+    """Return whether an entry can be unpacked; of one packed by a library that is optional to JAX, whether it is not
+    empty."""
     if content[:1] != b"\x78":  # zlib's first byte
         return bool(content)
     try:

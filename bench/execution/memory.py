@@ -18,11 +18,11 @@ def available() -> float:
     """Return the bytes that this process may still take: the least of free memory and what its control groups and its
     own limit leave.
     """
-    left = [psutil.virtual_memory().available, *left_in_groups()]
+    bounds = [psutil.virtual_memory().available, *left_in_groups()]
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY:
-        left.append(limit - psutil.Process().memory_info().vms)
-    return max(min(left), 0.0)
+        bounds.append(limit - psutil.Process().memory_info().vms)
+    return max(min(bounds), 0.0)
 
 
 def budget(sharing: int = 1) -> float:
@@ -38,15 +38,15 @@ def budget(sharing: int = 1) -> float:
     return 0.8 * stats.get("bytes_limit", MEMORY_LIMIT / 0.8)
 
 
-def left_in_groups(groups: Path = GROUPS, own: Path = OWN_GROUPS) -> Iterator[float]:
+def left_in_groups(groups: Path = GROUPS, membership: Path = OWN_GROUPS) -> Iterator[float]:
     """Yield the bytes left to each control group with a limit, of either version, that contains this process.
 
     Args:
         groups: the folder where they are mounted.
-        own: the file that names this process's groups.
+        membership: the file that names this process's groups.
     """
     try:
-        lines = own.read_text().splitlines()
+        lines = membership.read_text().splitlines()
     except OSError:  # not on Linux
         return
     for line in lines:
@@ -67,12 +67,12 @@ def left_in_groups(groups: Path = GROUPS, own: Path = OWN_GROUPS) -> Iterator[fl
 def _left(group: Path, limit: str, used: str, cache: str) -> Iterator[float]:
     """Yield the bytes that one group leaves, if it has a limit; its cache of files counts as free."""
     try:
-        most = float((group / limit).read_text())  # "max" is not a number
-        taken = float((group / used).read_text())
+        bound = float((group / limit).read_text())  # "max" is not a number
+        in_use = float((group / used).read_text())
         stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
     except (OSError, ValueError):
         return
-    yield most - taken + float(stat.get(cache, 0))
+    yield bound - in_use + float(stat.get(cache, 0))
 
 
 def ran_out(error: BaseException) -> bool:

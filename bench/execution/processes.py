@@ -20,9 +20,9 @@ class Processes:
 
     def __init__(self, workers: int, budget: float | None = None, gpus: Sequence[str] = ()):
         self.num_workers, self.sender = workers, Sender()
-        here = -(-workers // len(gpus)) if gpus else workers
-        self.settings: Settings = settings(budget, here)
-        memory = {"XLA_PYTHON_CLIENT_MEM_FRACTION": f"{0.75 / here:.3f}"} if here > 1 else {}
+        sharing = -(-workers // len(gpus)) if gpus else workers
+        self.settings: Settings = settings(budget, sharing)
+        memory = {"XLA_PYTHON_CLIENT_MEM_FRACTION": f"{0.75 / sharing:.3f}"} if sharing > 1 else {}
         places = [(share, {}) for share in shares(workers)]
         if gpus:
             places = [((), {"CUDA_VISIBLE_DEVICES": gpus[number % len(gpus)]} | memory) for number in range(workers)]
@@ -33,9 +33,9 @@ class Processes:
 
         def train_on(worker: Worker) -> Outcome:
             data = None
-            if wire.data not in worker.known:
+            if wire.data not in worker.sent:
                 data = self.sender.data(unit)
-                worker.known = [*worker.known, wire.data][-KEPT:]
+                worker.sent = [*worker.sent, wire.data][-KEPT:]
             return worker.call(train, self.settings, wire, data, report=report)
 
         return self._workers.use(train_on)

@@ -21,20 +21,20 @@ SELDOM_S = 60.0  # between plain lines of a sweep that takes long
 SHARE = 20  # lines at the beginning; then there is one whenever a sweep has taken another twentieth of its time
 
 
-class Step(NamedTuple):
+class Increment(NamedTuple):
     """What a worker reports while it trains a unit: after each evaluation, and every few seconds in between.
 
     units: run-rounds since the last report.
-    seconds: that these took; 0 where an earlier command did them.
-    said: a sentence for the user.
+    seconds: the time that they took; 0 where an earlier command did them.
+    message: a sentence for the user.
     """
 
     units: int
     seconds: float = 0.0
-    said: str = ""
+    message: str = ""
 
 
-Report = Callable[[Step], None]
+Report = Callable[[Increment], None]
 
 
 class Command:
@@ -63,7 +63,7 @@ class Meter:
     Args:
         title: what is running.
         total: units in all.
-        every: seconds between plain lines at the beginning.
+        interval_s: seconds between plain lines at the beginning.
         command: whose work it is part of.
         say: receives the lines, in place of the bar or of standard error.
     """
@@ -72,12 +72,12 @@ class Meter:
         self,
         title: str,
         total: int,
-        every: float = 10.0,
+        interval_s: float = 10.0,
         *,
         command: Command | None = None,
         say: Callable[[str], None] | None = None,
     ):
-        self.title, self.total, self.every, self.told = title, max(total, 1), every, say
+        self.title, self.total, self.interval_s, self.receive = title, max(total, 1), interval_s, say
         self.command, self.workers = command or Command(), 1
         self.done, self.measured, self.seconds = 0, 0, 0.0
         self.barred = say is None and self.command.console.is_terminal
@@ -100,9 +100,9 @@ class Meter:
                     self.command.bar.stop()
 
     def say(self, text: str) -> None:
-        """A line above the bar."""
-        if self.told:
-            self.told(text)
+        """Print a line above the bar."""
+        if self.receive:
+            self.receive(text)
         else:
             self.command.console.print(text, highlight=False, markup=False, emoji=False)
 
@@ -110,11 +110,11 @@ class Meter:
         """Return the seconds of training that are left; 0 where nothing is measured yet."""
         return (self.total - self.done) * self.seconds / max(self.measured, 1) / self.workers
 
-    def report(self, step: Step) -> None:
-        """What a worker has done; may be called from any thread."""
+    def report(self, step: Increment) -> None:
+        """Add what a worker has done; may be called from any thread."""
         with self.command.lock:
-            if step.said:
-                self.say(step.said)
+            if step.message:
+                self.say(step.message)
             self.done += step.units
             if step.seconds:
                 self.measured += step.units
@@ -132,8 +132,8 @@ class Meter:
             self.command.bar.update(self.task, completed=self.done, now=", ".join(texts))
             return
         now = time.monotonic()
-        every = max(self.every, min(SELDOM_S, (now - self.began) / SHARE))
-        if now - self.last >= every or self.done >= self.total:
+        interval_s = max(self.interval_s, min(SELDOM_S, (now - self.began) / SHARE))
+        if now - self.last >= interval_s or self.done >= self.total:
             self.last = now
             self.say(", ".join([f"{self.title}: {100 * self.done / self.total:.0f} %", *texts]))
 
@@ -144,19 +144,19 @@ class Piece:
     def __init__(self, meter: Meter):
         self.meter, self.units = meter, 0
 
-    def report(self, step: Step) -> None:
-        """As `Meter.report`."""
+    def report(self, step: Increment) -> None:
+        """Add to the meter, as `Meter.report` does."""
         self.units += step.units
         self.meter.report(step)
 
     def undo(self) -> None:
-        """The work is lost."""
-        self.meter.report(Step(-self.units))
+        """Subtract the work from the meter, since it is lost."""
+        self.meter.report(Increment(-self.units))
         self.units = 0
 
 
 def duration(seconds: float) -> str:
-    """Seconds in words, with two digits or so: "45 s", "12 min", "3.5 h"."""
+    """Return a number of seconds in words, with about two digits: "45 s", "12 min", "3.5 h"."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     if seconds < 120 * 60:

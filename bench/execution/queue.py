@@ -22,7 +22,7 @@ class Block:
     points: that share method, static arguments and rounds.
     runs: (trial, seed), all of one trial.
     chunk, runs_each: points to compile for, and runs in a unit, where that is settled.
-    whole: the number of points that share all that with these, finished ones included; 0 where unknown.
+    group_size: the number of points that share all that with these, finished ones included; 0 where unknown.
     deaths: number of workers that died while training it.
     """
 
@@ -32,12 +32,12 @@ class Block:
     runs: tuple[tuple[int, int], ...]
     chunk: int | None = None
     runs_each: int | None = None
-    whole: int = 0
+    group_size: int = 0
     deaths: int = 0
 
     @cached_property
     def program(self) -> tuple:
-        """The key that blocks of one compiled program have in common."""
+        """The key that all blocks of one compiled program have."""
         first = self.points[0]
         return first.method.make, first.static, first.num_rounds, first.eval_every, first.at_start, self.task[0]
 
@@ -50,12 +50,12 @@ class Block:
         """The seconds of work, estimated without any measurement."""
         return self.run_rounds * self.task_bytes / BYTES_PER_SECOND
 
-    def part(self, points: slice = slice(None), runs: slice = slice(None), **changes) -> "Block":
+    def subset(self, points: slice = slice(None), runs: slice = slice(None), **changes) -> "Block":
         """Return a block with some of the points and runs."""
         return replace(self, points=self.points[points], runs=self.runs[runs], **changes)
 
 
-class Queue:
+class WorkQueue:
     """The blocks of a sweep that are not being worked on.
 
     Args:
@@ -83,12 +83,12 @@ class Queue:
         return bool(self.blocks)
 
     def seconds(self, block: Block) -> float:
-        """Return the seconds of work, from the speed of its program, or else from an estimate scaled by the error of
-        earlier ones.
+        """Return the seconds of work of a block, from the measured speed of its program, or else from an estimate that
+        is scaled by the error of earlier ones.
         """
         if block.program not in self._errors:
-            known = [self.measured[block.program]] if block.program in self.measured else self.measured.values()
-            spent, guessed = (sum(pair[side] for pair in known) for side in (0, 1))
+            samples = [self.measured[block.program]] if block.program in self.measured else self.measured.values()
+            spent, guessed = (sum(pair[side] for pair in samples) for side in (0, 1))
             self._errors[block.program] = spent / guessed if guessed else 1.0
         return block.guess_s * self._errors[block.program]
 
@@ -102,20 +102,20 @@ class Queue:
         pieces = self._pieces(block)
         self.blocks.remove(block)
         limit = min(self.most or math.inf, self.limits.get((block.program, len(block.runs)), math.inf))
-        if len(block.runs) > 1 and limit < max(block.whole, len(block.points)):
+        if len(block.runs) > 1 and limit < max(block.group_size, len(block.points)):
             # If not all points fit, runs are trained one after the other, with chunks as large as possible.
-            self.blocks = [block.part(runs=slice(i, i + 1)) for i in range(len(block.runs))] + self.blocks
+            self.blocks = [block.subset(runs=slice(i, i + 1)) for i in range(len(block.runs))] + self.blocks
             return self.pop()
         if block.chunk and block.chunk > limit:
-            block = block.part(chunk=None)
-        if not block.chunk and pieces == 1 and limit < block.whole:
+            block = block.subset(chunk=None)
+        if not block.chunk and pieces == 1 and limit < block.group_size:
             # The rest of an interrupted group uses the program of the whole group, which gives the same bits.
-            block = block.part(chunk=int(limit))
+            block = block.subset(chunk=int(limit))
         if block.runs_each or (not block.chunk and len(block.points) < pieces and len(block.runs) > 1):
             return self._cut(block, runs=block.runs_each or math.ceil(len(block.runs) / pieces))
         size = block.chunk or math.ceil(len(block.points) / pieces)
         if self.shared_sizes and not block.chunk and (room := rounded_up(size, shared=pieces > 1)) <= limit:
-            block, size = block.part(chunk=room), room
+            block, size = block.subset(chunk=room), room
         return self._cut(block, points=int(min(size, limit)))
 
     def _pieces(self, block: Block) -> int:
@@ -131,17 +131,17 @@ class Queue:
     def _cut(self, block: Block, *, points: int | None = None, runs: int | None = None) -> Block:
         """Return the first points, or runs, of a block; the rest goes back to the front."""
         if points is not None and points < len(block.points):
-            block = block.part(chunk=points)  # a smaller last unit is padded, so that one program serves all
-            self.blocks.insert(0, block.part(points=slice(points, None)))
-            return block.part(points=slice(points))
+            block = block.subset(chunk=points)  # a smaller last unit is padded, so that one program serves all
+            self.blocks.insert(0, block.subset(points=slice(points, None)))
+            return block.subset(points=slice(points))
         if runs is not None and runs < len(block.runs):
             block = replace(block, runs_each=runs)
-            self.blocks.insert(0, block.part(runs=slice(runs, None)))
-            return block.part(runs=slice(runs))
+            self.blocks.insert(0, block.subset(runs=slice(runs, None)))
+            return block.subset(runs=slice(runs))
         return block
 
     def finished(self, block: Block, outcome: Outcome) -> None:
-        """Learn from the outcome of a unit, and put back the part that was not done.
+        """Record the times of a finished unit, and put back what of it was not done.
 
         Raises:
             InputError: where not even one point fits into memory.
@@ -152,13 +152,13 @@ class Queue:
             self._halve(block, outcome)
             return
         points, runs = outcome.num_points, outcome.num_runs
-        done = block.part(slice(points), slice(runs))
+        trained = block.subset(slice(points), slice(runs))
         spent, guessed = self.measured.get(block.program, (0.0, 0.0))
-        self.measured[block.program] = spent + outcome.train_s, guessed + done.guess_s
+        self.measured[block.program] = spent + outcome.train_s, guessed + trained.guess_s
         self._errors.clear()
-        left = [block.part(slice(points, None), slice(runs), chunk=outcome.chunk)]
-        left += [block.part(runs=slice(i, i + 1), chunk=outcome.chunk) for i in range(runs, len(block.runs))]
-        self.blocks = [part for part in left if part.points and part.runs] + self.blocks
+        remainder = [block.subset(slice(points, None), slice(runs), chunk=outcome.chunk)]
+        remainder += [block.subset(runs=slice(i, i + 1), chunk=outcome.chunk) for i in range(runs, len(block.runs))]
+        self.blocks = [block for block in remainder if block.points and block.runs] + self.blocks
 
     def _halve(self, block: Block, outcome: Outcome) -> None:
         runs, points = outcome.num_runs, min(outcome.chunk, len(block.points))
@@ -171,13 +171,13 @@ class Queue:
             self.limits[block.program, len(block.runs)] = 0
         if runs == 1:
             self.limits[block.program, 1] = points // 2
-        self.blocks.insert(0, block.part(chunk=None))
+        self.blocks.insert(0, block.subset(chunk=None))
 
     def died(self, block: Block) -> bool:
         """Put back a unit whose worker died, and return whether it gets another chance."""
         if block.deaths:
             return False
-        self.blocks.insert(0, block.part(deaths=1))
+        self.blocks.insert(0, block.subset(deaths=1))
         return True
 
 
@@ -192,6 +192,6 @@ def rounded_up(size: int, *, shared: bool) -> int:
 def describe(block: Block) -> str:
     """Describe a block in words, for a message."""
     first, number = block.points[0], len(block.points)
-    more = f" and {number - 1} points more" if number > 1 else ""
+    suffix = f" and {number - 1} points more" if number > 1 else ""
     text = ", ".join(f"{name}={value}" for name, value in first.args.items())
-    return f"{first.algorithm} on {block.task[0]}, trial and seed {block.runs[0]}: {text}{more}"
+    return f"{first.algorithm} on {block.task[0]}, trial and seed {block.runs[0]}: {text}{suffix}"

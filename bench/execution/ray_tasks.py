@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.errors import SUITE, InputError
 from bench.execution import resources
-from bench.execution.progress import Report, Step
+from bench.execution.progress import Increment, Report
 from bench.execution.shared import Sender, Settings, Wire, prepared, settings
 from bench.execution.unit import Outcome, Unit
 from bench.processes import ROOT, WorkerDied
@@ -15,12 +15,12 @@ from bench.processes import ROOT, WorkerDied
 _keep_to_a_core = cache(resources.keep_to_a_core)  # once in a process, which Ray keeps from unit to unit
 
 
-def _task(told: Settings, wire: Wire, data: list[Any]) -> Outcome:
+def _task(worker_settings: Settings, wire: Wire, data: list[Any]) -> Outcome:
     """Train a unit; runs on a node of the cluster."""
     import ray
 
     _keep_to_a_core()
-    trainer, receiver = prepared(told)
+    trainer, receiver = prepared(worker_settings)
     return trainer.run(receiver.unit(wire, None if wire.data in receiver.data else ray.get(data[0])))
 
 
@@ -48,13 +48,18 @@ class RayTasks:
         except ImportError:
             raise InputError("Ray is not installed: pip install '.[ray]'") from None
         self.ray, self.sender = ray, Sender()
-        lost = ray.exceptions
-        self._gone = (lost.WorkerCrashedError, lost.NodeDiedError, lost.ObjectLostError, lost.OutOfMemoryError)
-        self._ours = not ray.is_initialized()
-        if self._ours:
-            here = address == "ray" and "RAY_ADDRESS" not in os.environ
+        failures = ray.exceptions
+        self._failures = (
+            failures.WorkerCrashedError,
+            failures.NodeDiedError,
+            failures.ObjectLostError,
+            failures.OutOfMemoryError,
+        )
+        self._started_cluster = not ray.is_initialized()
+        if self._started_cluster:
+            local = address == "ray" and "RAY_ADDRESS" not in os.environ
             # A cluster elsewhere gets the source of the suite; the packages that it imports must be installed there.
-            source = {"env_vars": {"PYTHONPATH": str(ROOT)}} if here else {"py_modules": [str(SUITE)]}
+            source = {"env_vars": {"PYTHONPATH": str(ROOT)}} if local else {"py_modules": [str(SUITE)]}
             try:
                 ray.init(address=None if address == "ray" else address, runtime_env=source, log_to_driver=False)
             except (ConnectionError, RuntimeError, ValueError) as error:
@@ -79,34 +84,36 @@ class RayTasks:
         if wire.data not in self._objects:
             self._objects[wire.data] = self.ray.put(self.sender.data(unit))
         alive = max(1, sum(node["Alive"] and "CPU" in node["Resources"] for node in self.ray.nodes()))
-        here = -(-self.num_workers // alive)
+        sharing = -(-self.num_workers // alive)
         gpus = int(self.ray.cluster_resources().get("GPU", 0) > 0)
-        told = settings(self._budget and self._budget / here, here)
+        worker_settings = settings(self._budget and self._budget / sharing, sharing)
         task = self.ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0, max_calls=0)(_task)
-        reference = task.remote(told, wire, [self._objects[wire.data]])  # in a list, or else Ray would fetch it
+        reference = task.remote(
+            worker_settings, wire, [self._objects[wire.data]]
+        )  # in a list, or else Ray would fetch it
         self._pending.add(reference)
         future: Future[Outcome] = Future()
         reference.future().add_done_callback(partial(self._finished, future, reference, unit, report))
         return future
 
-    def _finished(self, future: Future, reference: Any, unit: Unit, report: Report, done: Future) -> None:
+    def _finished(self, future: Future, reference: Any, unit: Unit, report: Report, result: Future) -> None:
         """Pass on the result of a Ray task."""
         self._pending.discard(reference)
         try:
-            outcome = done.result()
-        except self._gone as error:
+            outcome = result.result()
+        except self._failures as error:
             future.set_exception(WorkerDied(str(error)))
         except BaseException as error:
             future.set_exception(error)
         else:
             if outcome.rows is not None:  # a Ray task reports only at its end
                 units = outcome.num_points * outcome.num_runs * unit.points[0].num_rounds
-                report(Step(units, outcome.train_s))
+                report(Increment(units, outcome.train_s))
             future.set_result(outcome)
 
     def close(self) -> None:
         """Cancel all tasks, and stop a cluster that was started here."""
         for reference in list(self._pending):
             self.ray.cancel(reference, force=True)
-        if self._ours:
+        if self._started_cluster:
             self.ray.shutdown()

@@ -31,8 +31,8 @@ def gpus() -> list[str]:
     program = shutil.which("nvidia-smi")
     if program is None:
         return []
-    done = subprocess.run([program, "--list-gpus"], capture_output=True, text=True, timeout=30)
-    return [str(number) for number, line in enumerate(done.stdout.splitlines()) if line.startswith("GPU ")]
+    listing = subprocess.run([program, "--list-gpus"], capture_output=True, text=True, timeout=30)
+    return [str(number) for number, line in enumerate(listing.stdout.splitlines()) if line.startswith("GPU ")]
 
 
 def automatic_workers(gpus: Sequence[str]) -> int:

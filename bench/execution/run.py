@@ -18,7 +18,7 @@ from bench.execution import compile_cache
 from bench.execution.executor import Executor
 from bench.execution.pool import Pool
 from bench.execution.progress import Meter, Piece
-from bench.execution.queue import Block, Queue, describe
+from bench.execution.queue import Block, WorkQueue, describe
 from bench.execution.unit import Outcome, Unit
 from bench.files import cache_folder
 from bench.processes import WorkerDied
@@ -30,7 +30,7 @@ from bench.sweeps.points import Point, resolve, shapes_of
 from bench.sweeps.rows import Origin, commit
 from bench.sweeps.spec import Sweep
 
-LISTEN_S = 1.0  # between two looks at signals while workers compute
+LISTEN_S = 1.0  # between two checks for signals while workers compute
 TASK_BYTES = 2e9  # of data sets that the driver keeps at hand
 
 
@@ -46,7 +46,7 @@ class Opened(NamedTuple):
     """A sweep whose folder is held, and whose missing runs are known.
 
     name: of the sweep.
-    ids: of its points in the rows, those that are to be added included.
+    ids: the ids of its points in the rows, including those of the rows to be added.
     blocks: what is to be trained.
     origin: of the rows; None where nothing is to be trained.
     task_of: (name, trial) -> the task.
@@ -71,7 +71,7 @@ def run_sweep(
     *,
     scale: str,
     out: str | os.PathLike,
-    whole: Sweep | None = None,
+    full_sweep: Sweep | None = None,
     data_files: DataFiles | None = None,
     fresh: bool = False,
     keep_others: bool = False,
@@ -85,7 +85,7 @@ def run_sweep(
         sweep: what to run.
         scale: a column; with the sweep's name it gives the folder.
         out: the results folder, in which `bench.store.of_scale` has a folder for the parts.
-        whole: the sweep of which `sweep` is a selection; results of points that are not in it either are outdated and
+        full_sweep: the sweep of which `sweep` is a selection; results of points that it does not have are outdated and
             moved aside. Default: `sweep` itself.
         data_files: the user's own files, and where other data may come from; default DataFiles().
         fresh: set everything aside first.
@@ -102,16 +102,16 @@ def run_sweep(
         InputError: for a value out of range, a results folder that cannot be used, or points on which two workers died;
             all other points have been run then.
     """
-    said = {"scale": scale, "out": out, "whole": whole, "data_files": data_files, "fresh": fresh}
+    options = {"scale": scale, "out": out, "full_sweep": full_sweep, "data_files": data_files, "fresh": fresh}
     ids: set[str] = set()
     with nullcontext(pool) if pool else Pool() as workers:
 
-        def open_it(stack: ExitStack) -> Opened:
-            found = opened(sweep, stack, pool=workers, silent=shared_sizes, keep_others=keep_others, **said)
-            ids.update(found.ids)
-            return found
+        def open_sweep(stack: ExitStack) -> Opened:
+            opened_sweep = opened(sweep, stack, pool=workers, silent=shared_sizes, keep_others=keep_others, **options)
+            ids.update(opened_sweep.ids)
+            return opened_sweep
 
-        run_all([open_it], workers, most=most, shared_sizes=shared_sizes)
+        run_all([open_sweep], workers, most=most, shared_sizes=shared_sizes)
     return frozenset(ids)
 
 
@@ -121,8 +121,8 @@ def opened(
     *,
     scale: str,
     out: str | os.PathLike,
-    whole: Sweep | None = None,
-    others: Sequence[Sweep] = (),
+    full_sweep: Sweep | None = None,
+    other_scales: Sequence[Sweep] = (),
     data_files: DataFiles | None = None,
     fresh: bool = False,
     keep_others: bool = False,
@@ -132,27 +132,33 @@ def opened(
     """Hold the folder of a sweep, and find out what is missing.
 
     Args:
-        sweep, scale, out, whole, data_files, fresh, keep_others, pool: as for `run_sweep`.
-        others: sweeps whose results the same folder may have, such as this one at another scale.
+        sweep, scale, out, full_sweep, data_files, fresh, keep_others, pool: as for `run_sweep`.
+        other_scales: sweeps whose results the same folder may have, such as this one at another scale.
         stack: receives what ends the work on the sweep.
         silent: whether a sweep with nothing to do says nothing.
     """
-    whole, data_files = whole or sweep, data_files or DataFiles()
+    full_sweep, data_files = full_sweep or sweep, data_files or DataFiles()
     seeds_of: dict[int, list[int]] = {}
     for trial, seed in sweep.repetitions():
         seeds_of.setdefault(trial, []).append(seed)
     first_trial = next(iter(seeds_of))
     folder = of_scale(out, scale, sweep.name)
-    tasks = {name: whole.task(name, first_trial, data_files) for name in sweep.tasks_of_points}
+    tasks = {name: full_sweep.task(name, first_trial, data_files) for name in sweep.tasks_of_points}
     points = resolve(sweep, tasks)
 
     def shapes_of_all() -> dict[str, Shape]:
-        """Shapes of all points of the whole sweep, whose other data are loaded only where results of them are here."""
-        further = {name: whole.task(name, first_trial, data_files) for name in whole.tasks if name not in tasks}
-        known = [resolve(whole, tasks | further)]
-        for other in others:
-            known.append(resolve(other, {name: other.task(name, first_trial, data_files) for name in other.tasks}))
-        return shapes_of(point for by_task in known for group in by_task.values() for point in group)
+        """Return the shapes of all points of the full sweep; called only where the folder has results of others."""
+        further = {
+            name: full_sweep.task(name, first_trial, data_files) for name in full_sweep.tasks if name not in tasks
+        }
+        resolved = [resolve(full_sweep, tasks | further)]
+        for other_sweep in other_scales:
+            resolved.append(
+                resolve(
+                    other_sweep, {name: other_sweep.task(name, first_trial, data_files) for name in other_sweep.tasks}
+                )
+            )
+        return shapes_of(point for by_task in resolved for group in by_task.values() for point in group)
 
     for name, group in points.items() if pool.devices > 1 else ():
         for method in {point.method.make: point.method for point in group}.values():
@@ -162,11 +168,11 @@ def opened(
         store.clear()
     everything = list(chain(*points.values()))
     shapes = shapes_of(everything)
-    there = store.open_parts(shapes, None if keep_others else shapes_of_all, keep_others=keep_others)
-    done = set(there.itertuples(index=False, name=None))
-    wanted = {name: set(sweep.repetitions(entry)) for name, entry in sweep.entries.items()}
-    runs = ((p.id, *pair) for pair in sweep.repetitions() for p in everything if pair in wanted[p.algorithm])
-    needed = set(islice(runs, sweep.shard.start, None, sweep.shard.step)) - done
+    stored = store.open_parts(shapes, None if keep_others else shapes_of_all, keep_others=keep_others)
+    finished = set(stored.itertuples(index=False, name=None))
+    repetitions = {name: set(sweep.repetitions(entry)) for name, entry in sweep.entries.items()}
+    runs = ((p.id, *pair) for pair in sweep.repetitions() for p in everything if pair in repetitions[p.algorithm])
+    needed = set(islice(runs, sweep.shard.start, None, sweep.shard.step)) - finished
     blocks = []
     for trial, seeds in seeds_of.items():
         for name, group in points.items():
@@ -178,8 +184,8 @@ def opened(
         meter.say(note)
     num_runs = sum(len(block.points) * len(block.runs) for block in blocks)
     if blocks or not silent:
-        part = f", trial {', '.join(map(str, seeds_of))}" if silent else ""
-        meter.say(f"{sweep.name} at scale {scale}{part}: {num_runs} runs to do, {len(done)} in {folder}")
+        trials = f", trial {', '.join(map(str, seeds_of))}" if silent else ""
+        meter.say(f"{sweep.name} at scale {scale}{trials}: {num_runs} runs to do, {len(finished)} in {folder}")
     shelf = _Shelf({(name, first_trial): task for name, task in tasks.items()})
     return Opened(
         sweep.name,
@@ -204,22 +210,22 @@ def _blocks(
     known_as: Mapping[str, Mapping[str, Any]],
     task_bytes: int,
 ) -> list[Block]:
-    """Points that one program can run together: same static arguments, rounds, and seeds still to do."""
+    """Group the points that one program can run together: same static arguments, rounds, and seeds still to do."""
     groups: dict[tuple, list[Point]] = {}
     programs = [(point.method.make, point.static, point.num_rounds, point.eval_every) for point in points]
-    whole = Counter(programs)
+    sizes = Counter(programs)
     for program, point in zip(programs, points, strict=True):
         if missing[point.id]:
             member = point.known_as(known_as[point.id]) if point.id in known_as else point
             groups.setdefault((program, missing[point.id]), []).append(member._replace(asked={}, computed={}))
     return [
-        Block((name, trial), task_bytes, tuple(members), tuple((trial, s) for s in seeds), whole=whole[program])
+        Block((name, trial), task_bytes, tuple(members), tuple((trial, s) for s in seeds), group_size=sizes[program])
         for (program, seeds), members in groups.items()
     ]
 
 
 class _Shelf:
-    """Tasks at hand, by name and trial: those used last, up to a size."""
+    """A cache of tasks by name and trial: those used last, up to a size."""
 
     def __init__(self, tasks: Mapping[tuple[str, int], Task]):
         self.tasks = OrderedDict(tasks)
@@ -233,8 +239,8 @@ class _Shelf:
         return self.tasks[key]
 
 
-class _Running:
-    """A sweep that is being worked on.
+class _Job:
+    """A sweep whose missing runs are being trained.
 
     Args:
         sweep: the opened sweep.
@@ -242,7 +248,7 @@ class _Running:
         stack: what ends the work on it.
     """
 
-    def __init__(self, sweep: Opened, queue: Queue, stack: ExitStack):
+    def __init__(self, sweep: Opened, queue: WorkQueue, stack: ExitStack):
         self.sweep, self.queue, self.stack = sweep, queue, stack
         self.pending = 0  # units that workers have
         self.given_up: list[Block] = []
@@ -259,18 +265,18 @@ class _Running:
         )
 
     def take(self, block: Block, counted: Piece, future: Future[Outcome]) -> None:
-        """Write what came back of a unit, and put back what was not done."""
+        """Write the rows of a finished unit, and put back into the queue what was not done."""
         self.pending -= 1
         meter = self.sweep.meter
         try:
             outcome = future.result()
         except WorkerDied:
             counted.undo()
-            again = self.queue.died(block)
-            meter.say(f"a worker died: {'retrying' if again else 'giving up'}: {describe(block)}")
-            self.given_up += [] if again else [block]
+            retried = self.queue.died(block)
+            meter.say(f"a worker died: {'retrying' if retried else 'giving up'}: {describe(block)}")
+            self.given_up += [] if retried else [block]
             return
-        for sentence in outcome.said:
+        for sentence in outcome.messages:
             meter.say(sentence)
         if outcome.rows is None:
             counted.undo()
@@ -283,7 +289,7 @@ class _Running:
         self.queue.finished(block, outcome)
 
     def error(self) -> InputError | None:
-        """Return what the user is told at the end of the runs that were given up, if any were."""
+        """Return the error for the runs that were given up; None where there are none."""
         if not self.given_up:
             return None
         runs = sum(len(block.points) * len(block.runs) for block in self.given_up)
@@ -294,7 +300,7 @@ class _Running:
 
 
 class _Driver:
-    """Has sweeps trained by the workers of a pool, one after the other.
+    """Lets the workers of a pool train sweeps, one after the other.
 
     The next sweep is opened when fewer blocks wait than there are workers. So no worker is idle at the end of a sweep,
     and none compiles a program a second time for want of other work.
@@ -306,8 +312,8 @@ class _Driver:
     def __init__(self, pool: Pool, most: int | None, shared_sizes: bool):
         self.pool, self.most, self.shared_sizes = pool, most, shared_sizes
         self.executor: Executor | None = None
-        self.running: list[_Running] = []
-        self.pending: dict[Future[Outcome], tuple[_Running, Block, Piece]] = {}
+        self.jobs: list[_Job] = []
+        self.pending: dict[Future[Outcome], tuple[_Job, Block, Piece]] = {}
         self.errors: list[InputError] = []
 
     @property
@@ -316,48 +322,48 @@ class _Driver:
 
     def wants_more(self) -> bool:
         """Return whether fewer blocks wait than there are workers."""
-        return sum(len(one.queue.blocks) for one in self.running) < self.num_workers
+        return sum(len(job.queue.blocks) for job in self.jobs) < self.num_workers
 
-    def begin(self, open_it: Opener, everything: ExitStack) -> None:
-        """Open a sweep; one that cannot be opened, for want of its data, is left out."""
+    def begin(self, open_sweep: Opener, everything: ExitStack) -> None:
+        """Open a sweep; one that cannot be opened, because its data are missing, is left out."""
         try:
             with ExitStack() as opening:
-                sweep = open_it(opening)
+                sweep = open_sweep(opening)
                 stack = everything.enter_context(opening.pop_all())
         except InputError as error:
             self.errors.append(error)
             return
-        queue = Queue(sweep.blocks, most=self.most, shared_sizes=self.shared_sizes)
-        self.running.append(_Running(sweep, queue, stack))
+        queue = WorkQueue(sweep.blocks, most=self.most, shared_sizes=self.shared_sizes)
+        self.jobs.append(_Job(sweep, queue, stack))
         if sweep.blocks:
-            executor = self.pool.executor(sum(one.queue.total() for one in self.running))
+            executor = self.pool.executor(sum(job.queue.total() for job in self.jobs))
             if self.executor is None or executor.num_workers > self.num_workers:
                 self.executor = executor
-        for one in self.running:
-            one.queue.workers = one.sweep.meter.workers = self.num_workers
+        for job in self.jobs:
+            job.queue.workers = job.sweep.meter.workers = self.num_workers
 
     def submit(self) -> None:
         """Give units to workers that have none."""
-        for one in self.running:
-            while one.queue and len(self.pending) < self.num_workers:
-                one.queue.elsewhere_s = sum(other.queue.total() for other in self.running if other is not one)
-                block, unit, counted = one.unit()
+        for job in self.jobs:
+            while job.queue and len(self.pending) < self.num_workers:
+                job.queue.elsewhere_s = sum(other_job.queue.total() for other_job in self.jobs if other_job is not job)
+                block, unit, counted = job.unit()
                 assert self.executor is not None
-                self.pending[self.executor.submit(unit, counted.report)] = one, block, counted
+                self.pending[self.executor.submit(unit, counted.report)] = job, block, counted
 
     def receive(self) -> None:
         """Take what workers have finished."""
         # Without an end to the wait, a signal that came while the process was suspended would be noticed too late.
         for future in wait(self.pending, LISTEN_S, return_when=FIRST_COMPLETED).done:
-            one, block, counted = self.pending.pop(future)
-            one.take(block, counted, future)
+            job, block, counted = self.pending.pop(future)
+            job.take(block, counted, future)
 
     def end(self) -> None:
-        """Close the sweeps of which nothing is left to do."""
-        for one in [one for one in self.running if not (one.queue or one.pending)]:
-            self.running.remove(one)
-            error = one.error()
-            one.stack.__exit__(error and InputError, error, None)
+        """Close the sweeps that are finished."""
+        for job in [job for job in self.jobs if not (job.queue or job.pending)]:
+            self.jobs.remove(job)
+            error = job.error()
+            job.stack.__exit__(error and InputError, error, None)
             if error:
                 self.errors.append(error)
 
@@ -383,7 +389,7 @@ def run_all(upcoming: Sequence[Opener], pool: Pool, *, most: int | None = None, 
             while todo and driver.wants_more():
                 driver.begin(todo.pop(0), everything)
                 driver.end()
-            if not driver.running:
+            if not driver.jobs:
                 if not todo:
                     break
                 continue

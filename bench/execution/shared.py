@@ -1,7 +1,7 @@
-"""Units as they are sent to workers: a task's data once for all its units, and functions as the same functions.
+"""Units as they are sent to workers: a task's data once for all its units, and each function once.
 
-Data and functions are sent apart: a function that arrived twice would be two functions to the compiler, and its program
-would be compiled twice. So functions are kept by the bytes that they are sent as, for all splits of the data.
+Data and functions are sent separately: a function that arrived twice would be two functions to the compiler, and its
+program would be compiled twice. So functions are kept by the bytes that they are sent as, for all splits of the data.
 """
 
 import itertools
@@ -66,7 +66,7 @@ class Wire(NamedTuple):
 
 
 class Sender:
-    """The driver's side."""
+    """The driver's side: it packs units for the workers."""
 
     def __init__(self):
         self._prefix, self._numbers = uuid.uuid4().hex[:12], itertools.count()
@@ -77,14 +77,14 @@ class Sender:
         """Return a unit in the form in which it is sent."""
         leaves, structure = jax.tree.flatten(unit.task)
         method = unit.points[0].method
-        known = structure, method.make, method.version
-        if known not in self._functions:
-            self._functions[known] = packed((jax.tree.unflatten(structure, [0] * len(leaves)), method))
+        key = structure, method.make, method.version
+        if key not in self._functions:
+            self._functions[key] = packed((jax.tree.unflatten(structure, [0] * len(leaves)), method))
         if id(unit.task) not in self._keys:
             self._keys[id(unit.task)] = f"{self._prefix}-{next(self._numbers)}"
             weakref.finalize(unit.task, self._keys.pop, id(unit.task))
         points = [point._replace(method=None) for point in unit.points]
-        return Wire(tuple(unit._replace(task=None, points=points)), self._keys[id(unit.task)], self._functions[known])
+        return Wire(tuple(unit._replace(task=None, points=points)), self._keys[id(unit.task)], self._functions[key])
 
     def data(self, unit: Unit) -> list[np.ndarray]:
         """Return the arrays of a unit's task."""
@@ -92,9 +92,9 @@ class Sender:
 
 
 class Receiver:
-    """A worker's side.
+    """A worker's side: it unpacks units.
 
-    data: of the tasks that arrived last.
+    data: key -> arrays of the tasks that arrived last.
     """
 
     def __init__(self):
@@ -116,22 +116,22 @@ _unpacked = cache(cloudpickle.loads)
 
 
 @lru_cache(1)
-def prepared(told: Settings) -> tuple[Trainer, Receiver]:
+def prepared(worker_settings: Settings) -> tuple[Trainer, Receiver]:
     """Return the trainer and the receiver of this worker.
 
     Raises:
         InputError: where its source is another than the driver's.
     """
-    if told.code != code():
+    if worker_settings.code != code():
         raise InputError(f"the suite's source on {platform.node()} is not the driver's: install the same commit there")
-    for name, value in told.config:
+    for name, value in worker_settings.config:
         jax.config.update(name, value)
-    return Trainer(told.budget or memory.budget(told.workers_here)), Receiver()
+    return Trainer(worker_settings.budget or memory.budget(worker_settings.workers_here)), Receiver()
 
 
-def train(told: Settings, wire: Wire, data: list[np.ndarray] | None) -> Outcome:
+def train(worker_settings: Settings, wire: Wire, data: list[np.ndarray] | None) -> Outcome:
     """Train a unit; runs in a worker."""
-    trainer, receiver = prepared(told)
+    trainer, receiver = prepared(worker_settings)
     return trainer.run(receiver.unit(wire, data), tell)
 
 

@@ -43,7 +43,7 @@ class Snapshots:
 
     Args:
         data: the arrays of the task.
-        asked: all else that determines the numbers, of which `repr` tells.
+        asked: everything else that determines the numbers, as values with a `repr`.
     """
 
     def __init__(self, data: Sequence[Any], asked: Any):
@@ -54,7 +54,7 @@ class Snapshots:
 
     @cached_property
     def path(self) -> Path:
-        """The file."""
+        """The path of the snapshot, named by a digest of everything that determines the numbers."""
         digest = hashlib.blake2b(digest_size=16)
         devices = [(str(device), device.device_kind) for device in jax.local_devices()]
         for text in (code(), jax.__version__, jaxlib.version.__version__, devices, self.asked):
@@ -67,20 +67,20 @@ class Snapshots:
         """Return what of the unit was done before; None where there is no snapshot.
 
         Args:
-            like: rounds -> what was kept after them, with other numbers.
+            like: rounds -> a tree like the one that was kept after them, with other numbers.
         """
         if not any(folder().glob(f"*{ENDING}")):  # else nothing needs a digest of the data
             return None
         try:
             with np.load(io.BytesIO(self.path.read_bytes()), allow_pickle=False) as file:
-                found = {name: file[name] for name in file.files}
-            rounds, seconds = int(found["rounds"]), float(found["seconds"])
+                arrays = {name: file[name] for name in file.files}
+            rounds, seconds = int(arrays["rounds"]), float(arrays["seconds"])
             leaves, structure = jax.tree.flatten(like(rounds))
-            kept = [_placed(found[f"kept {place}"], leaf) for place, leaf in enumerate(leaves)]
-            metrics: list[dict[str, np.ndarray]] = [{} for _ in range(int(found["evaluations"]))]
-            for name in [name for name in found if name.startswith("metrics ")]:
+            kept = [_placed(arrays[f"kept {place}"], leaf) for place, leaf in enumerate(leaves)]
+            metrics: list[dict[str, np.ndarray]] = [{} for _ in range(int(arrays["evaluations"]))]
+            for name in [name for name in arrays if name.startswith("metrics ")]:
                 _, number, metric = name.split(" ", 2)
-                metrics[int(number)][metric] = found[name]
+                metrics[int(number)][metric] = arrays[name]
         except FileNotFoundError:
             return None
         except Exception as error:  # whatever is there instead
@@ -90,7 +90,7 @@ class Snapshots:
         return Begun(rounds, structure.unflatten(kept), metrics)
 
     def offer(self, rounds: int, kept: Any, metrics: Sequence[Mapping[str, np.ndarray]]) -> None:
-        """Write a snapshot, if the last one is long ago. Where it cannot be written, nothing is.
+        """Write a snapshot, if the last one is long ago. A failure to write is ignored.
 
         Args:
             rounds: that are done.
@@ -105,7 +105,7 @@ class Snapshots:
             return
         arrays: dict[str, Any] = {f"kept {place}": _plain(leaf) for place, leaf in enumerate(jax.tree.leaves(kept))}
         for number, block in enumerate(metrics):
-            arrays |= {f"metrics {number} {name}": np.asarray(found) for name, found in block.items()}
+            arrays |= {f"metrics {number} {name}": np.asarray(values) for name, values in block.items()}
         with contextlib.suppress(OSError, MemoryError):
             self._make_room(size)
             file = io.BytesIO()
@@ -151,10 +151,10 @@ def _plain(leaf: Any) -> np.ndarray:
 
 
 def _placed(array: np.ndarray, leaf: Any) -> Any:
-    """Return an array as the leaf was that it was made of by `_plain`, on the same devices.
+    """Return an array that `_plain` made in the form of the original leaf, on the leaf's devices.
 
     Raises:
-        ValueError: where it is of another shape or kind.
+        ValueError: where the array has another shape or type.
     """
     if _is_key(leaf):
         return jax.random.wrap_key_data(_placed(array, jax.random.key_data(leaf)), impl=jax.random.key_impl(leaf))

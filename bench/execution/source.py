@@ -1,4 +1,4 @@
-"""The suite's source as a digest, by which processes and files tell that they are of the same code."""
+"""A digest of the suite's source, by which processes and files recognise the same code."""
 
 import hashlib
 from functools import cache

@@ -11,7 +11,7 @@ import pandas as pd
 from bench.data.task import Task
 from bench.errors import InputError
 from bench.execution.memory import ran_out
-from bench.execution.progress import Report, Step
+from bench.execution.progress import Increment, Report
 from bench.execution.snapshots import Snapshots
 from bench.sweeps import devices, diagnose, engine
 from bench.sweeps.points import Point
@@ -21,9 +21,9 @@ from bench.sweeps.rows import Origin, rows_of
 class Unit(NamedTuple):
     """Points times runs that one program can train.
 
-    origin: of the rows.
+    origin: what the rows have in common.
     task: the data of the runs' trial.
-    points: that share method, static arguments and rounds.
+    points: points that share method, static arguments and rounds.
     runs: (trial, seed) of one trial.
     chunk: points that the program is compiled for, where an earlier unit has shown how many fit; None: all of them, or
         the largest number that fits.
@@ -39,11 +39,11 @@ class Unit(NamedTuple):
 class Outcome(NamedTuple):
     """The outcome of a unit. If not all of it fits at once, only the first points, or the first run, are done.
 
-    rows: of the part that is done; None where the memory ran out.
-    num_points, num_runs: how many from the front were trained together.
+    rows: the rows of what is done; None where the memory ran out.
+    num_points, num_runs: how many points and runs, from the front, were trained together.
     chunk: points that the compiled program has room for.
     train_s, compile_s: wall time; compile_s is 0 where the program was already compiled.
-    said: messages for the user, in sentences.
+    messages: messages for the user, in sentences.
     """
 
     rows: pd.DataFrame | None
@@ -52,7 +52,7 @@ class Outcome(NamedTuple):
     chunk: int
     train_s: float
     compile_s: float
-    said: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
 
 
 class _Watch:
@@ -67,16 +67,16 @@ class _Watch:
         self.report, self.runs = report, runs
         self.done, self.last = 0, time.monotonic()
 
-    def at(self, rounds: int) -> None:
-        """The first `rounds` rounds are done; 0 when the runs are started, for which a program was compiled too."""
+    def count(self, rounds: int) -> None:
+        """Report that the first `rounds` rounds are done; 0 when the runs are started, after their compilation."""
         now = time.monotonic()
         if rounds > self.done:
-            self.report(Step((rounds - self.done) * self.runs, now - self.last))
+            self.report(Increment((rounds - self.done) * self.runs, now - self.last))
         self.done, self.last = max(self.done, rounds), now
 
-    def resumed(self, rounds: int, said: str) -> None:
-        """The first `rounds` rounds were done by an earlier command; a sentence says so."""
-        self.report(Step(rounds * self.runs, said=said))
+    def resumed(self, rounds: int, message: str) -> None:
+        """Report that an earlier command did the first `rounds` rounds, with a sentence that says so."""
+        self.report(Increment(rounds * self.runs, message=message))
         self.done = rounds
 
 
@@ -123,10 +123,10 @@ class Trainer:
             kept = snapshots.load(like)
             messages.extend(snapshots.doubts)
             if kept:
-                runs_said = f"{len(points)} points x {len(runs)} seeds" if len(points) * len(runs) > 1 else "a run"
+                runs_text = f"{len(points)} points x {len(runs)} seeds" if len(points) * len(runs) > 1 else "a run"
                 watch.resumed(
                     kept.rounds,
-                    f"{unit.task.name}: {runs_said} of {first.algorithm} goes on after round {kept.rounds} of "
+                    f"{unit.task.name}: {runs_text} of {first.algorithm} goes on after round {kept.rounds} of "
                     f"{first.num_rounds}, up to which an earlier command came",
                 )
             return kept
@@ -141,15 +141,15 @@ class Trainer:
                     hypers,
                     num_evals=first.num_rounds // first.eval_every,
                     chunk=fitted.chunk,
-                    on_block=watch.at,
+                    on_block=watch.count,
                     begun=begun,
                     on_kept=snapshots.offer,
                 )
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
             if not ran_out(error):
-                if said := diagnose.of_callback(error):
+                if cause := diagnose.of_callback(error):
                     name = first.method.make.__name__
-                    raise InputError(f"a callback of {name} or of {unit.task.name} fails: {said}") from error
+                    raise InputError(f"a callback of {name} or of {unit.task.name} fails: {cause}") from error
                 raise
             return Outcome(None, len(points), len(runs), fitted.chunk, 0.0, compile_s, tuple(messages))
         train_s = snapshots.seconds()
@@ -180,10 +180,10 @@ class Trainer:
         key = (program, structure, shapes, num_runs, size)
         if key not in self.fitted:
             began = time.monotonic()
-            made = engine.fitted_chunk(program, task, num_runs, unit.points[0].traced, size, budget=self.budget)
-            self.fitted[key] = made, time.monotonic() - began
+            fitted = engine.fitted_chunk(program, task, num_runs, unit.points[0].traced, size, budget=self.budget)
+            self.fitted[key] = fitted, time.monotonic() - began
             messages.append(
-                f"{unit.task.name}: {len(unit.points)} points x {num_runs} seeds in chunks of {made.chunk}, "
-                f"peak memory {made.peak_bytes / 1e6:,.0f} MB, compiled in {self.fitted[key][1]:.1f} s"
+                f"{unit.task.name}: {len(unit.points)} points x {num_runs} seeds in chunks of {fitted.chunk}, "
+                f"peak memory {fitted.peak_bytes / 1e6:,.0f} MB, compiled in {self.fitted[key][1]:.1f} s"
             )
         return self.fitted[key]

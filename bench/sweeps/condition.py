@@ -26,7 +26,7 @@ COMPARISONS = {
 
 
 def condition(expression: str, table: pd.DataFrame) -> np.ndarray:
-    """For each row of the table, whether it satisfies the expression.
+    """Return for each row of the table whether it satisfies the expression.
 
     Raises:
         InputError: where the expression does not parse, names no column, compares text with a number by size, or is
@@ -76,15 +76,15 @@ def _truth(node: ast.expr, table: pd.DataFrame) -> np.ndarray:
     raise InputError(f"{ast.unparse(node)} is no comparison of a column")
 
 
-def _compare(left: ast.expr, how: ast.cmpop, right: ast.expr, table: pd.DataFrame) -> np.ndarray:
-    here, there = _value(left, table), _value(right, table)
-    if isinstance(how, ast.In | ast.NotIn):
-        if not isinstance(here, pd.Series) or not isinstance(there, list):
+def _compare(left: ast.expr, comparison: ast.cmpop, right: ast.expr, table: pd.DataFrame) -> np.ndarray:
+    left_value, right_value = _value(left, table), _value(right, table)
+    if isinstance(comparison, ast.In | ast.NotIn):
+        if not isinstance(left_value, pd.Series) or not isinstance(right_value, list):
             raise InputError("`in` wants a column before it and a list after it")
-        return here.isin(there).to_numpy() ^ isinstance(how, ast.NotIn)
-    if type(how) not in COMPARISONS or isinstance(here, list) or isinstance(there, list):
+        return left_value.isin(right_value).to_numpy() ^ isinstance(comparison, ast.NotIn)
+    if type(comparison) not in COMPARISONS or isinstance(left_value, list) or isinstance(right_value, list):
         raise InputError("a list goes after `in` only, and `is` does not work")
-    result = COMPARISONS[type(how)](here, there)
+    result = COMPARISONS[type(comparison)](left_value, right_value)
     if not isinstance(result, pd.Series):
         raise InputError(f"{ast.unparse(left)} is compared with no column")
     return result.to_numpy()

@@ -1,4 +1,4 @@
-"""Users of one run over several devices: the layout of a task's arrays, and the parts of a program by device.
+"""Users of one run over several devices: the layout of a task's arrays, and the program that runs on each device.
 
 Training is divided by `jax.shard_map` around the whole scan of rounds: within it a method sees the rows of one device's
 users, and `Participation.in_blocks` or `Task.total` adds up over devices. The metrics see all users. They are any
@@ -77,8 +77,8 @@ def lay_out(task: Task, devices: int) -> Task:
         everybody = np.asarray(leaf)
 
         def rows(index):
-            found = everybody[index]
-            return np.pad(found, [(0, division.held - len(found)), *[(0, 0)] * (found.ndim - 1)])
+            block = everybody[index]
+            return np.pad(block, [(0, division.held - len(block)), *[(0, 0)] * (block.ndim - 1)])
 
         return jax.make_array_from_callback((devices * division.held, *everybody.shape[1:]), place, rows)
 
@@ -90,12 +90,12 @@ def lay_out(task: Task, devices: int) -> Task:
         return _Padded(held(leaf), task.num_clients) if by_client else shared(leaf)
 
     by_client = {name: jax.tree.map(held, getattr(task, name)) for name in BY_CLIENT}
-    others = replace(task, evaluation=None, **dict.fromkeys(BY_CLIENT))
+    undivided_fields = replace(task, evaluation=None, **dict.fromkeys(BY_CLIENT))
     evaluation = jax.tree.map(evaluated, task.evaluation)
-    return replace(jax.tree.map(shared, others), evaluation=evaluation, division=division, **by_client)
+    return replace(jax.tree.map(shared, undivided_fields), evaluation=evaluation, division=division, **by_client)
 
 
-def whole(task: Task) -> Task:
+def undivided(task: Task) -> Task:
     """Return the task of all clients that `lay_out` divided, within a program that is compiled for all devices."""
     if task.division is None:
         return task
@@ -119,13 +119,13 @@ def _of_training(task: Task) -> Task:
     return replace(task, evaluation=None)
 
 
-class Parts:
-    """The parts of a program that run on each device's users.
+class DeviceProgram:
+    """A program that runs on each device's users.
 
     Args:
         begun: (task, keys, hypers) -> state.
         task: as `lay_out` returns it.
-        keys, hypers: its arguments.
+        keys, hypers: the other arguments of `begun`.
     """
 
     def __init__(self, begun: Callable, task: Task, keys, hypers):
@@ -137,11 +137,11 @@ class Parts:
         self.state = _where(*self._shapes)
 
     def _divisions(self) -> tuple[Division, Division]:
-        """Return the division, and that of a single device: what has another shape there is by client."""
+        """Return the division, and that over one device; an array whose shape differs between them is by client."""
         return self.division, replace(self.division, devices=1)
 
     def _on_one_device(self, division: Division, function: Callable, *args) -> Any:
-        """Return the shapes that a device of this division has of the function's results."""
+        """Return the shapes of the function's results on one device of this division."""
         specs = _specs(self.task)
 
         def rows(leaf, spec):
@@ -150,8 +150,8 @@ class Parts:
 
         task = replace(jax.tree.map(rows, self.task, specs), division=division)
         along = jax.vmap(function, in_axes=None, out_axes=0, axis_name=AXIS, axis_size=1)
-        found = jax.eval_shape(along, task, self.keys, self.hypers, *args)
-        return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), found)
+        shapes = jax.eval_shape(along, task, self.keys, self.hypers, *args)
+        return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), shapes)
 
     def _call(self, function: Callable, *args, specs: Sequence, out) -> Any:
         mapped = jax.shard_map(
@@ -174,15 +174,15 @@ class Parts:
         )
 
     def models(self, function: Callable, state) -> Any:
-        """Return what (task, keys, hypers, state) -> parameters returns, of all clients."""
-        found = zip(self._divisions(), self._shapes, strict=True)
-        few, many = (self._on_one_device(division, function, shapes) for division, shapes in found)
-        laid = _where(few, many)
+        """Return what (task, keys, hypers, state) -> parameters returns, for all clients."""
+        divisions = zip(self._divisions(), self._shapes, strict=True)
+        on_one, on_all_devices = (self._on_one_device(division, function, shapes) for division, shapes in divisions)
+        laid = _where(on_one, on_all_devices)
         models = self._call(function, state, specs=(self.state,), out=laid)
-        return jax.tree.map(lambda leaf, shape: leaf[tuple(map(slice, shape.shape))], models, many)
+        return jax.tree.map(lambda leaf, shape: leaf[tuple(map(slice, shape.shape))], models, on_all_devices)
 
     def placed(self, shapes):
-        """Return the shapes of a state with the devices on which they are."""
+        """Return the shapes of a state with their devices."""
         mesh = mesh_of(self.division)
         return jax.tree.map(
             lambda leaf, spec: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=NamedSharding(mesh, spec)),
@@ -191,17 +191,17 @@ class Parts:
         )
 
 
-def _where(few, many) -> Any:
-    """Return where arrays are whose shapes on one of several devices, and on a single one, are these."""
+def _where(on_one, on_all_devices) -> Any:
+    """Return the partition of arrays with these shapes on one of several devices, and on a single device."""
 
-    def spec(part, all_of_them):
-        return P(*(AXIS if a != b else None for a, b in zip(part.shape, all_of_them.shape, strict=True)))
+    def spec(one, every):
+        return P(*(AXIS if a != b else None for a, b in zip(one.shape, every.shape, strict=True)))
 
-    return jax.tree.map(spec, few, many)
+    return jax.tree.map(spec, on_one, on_all_devices)
 
 
 def shapes_on_all(shapes, task: Task):
-    """Return the shapes of what is on all devices of the task."""
+    """Return the shapes, for arrays that are on all devices of the task."""
     if task.division is None:
         return shapes
     place = NamedSharding(mesh_of(task.division), SHARED)
@@ -216,7 +216,7 @@ def on_all(tree, task: Task):
 
 
 def known_to_all(tree, task: Task):
-    """Have a program put its results on all devices of the task, so that every process can read them."""
+    """Make a program put its results on all devices of the task, so that every process can read them."""
     assert task.division is not None
     return jax.lax.with_sharding_constraint(tree, NamedSharding(mesh_of(task.division), SHARED))
 
@@ -224,5 +224,7 @@ def known_to_all(tree, task: Task):
 def _on_all(leaf, division: Division) -> Array:
     if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
         return jax.random.wrap_key_data(_on_all(jax.random.key_data(leaf), division))
-    same = np.asarray(leaf)
-    return jax.make_array_from_callback(same.shape, NamedSharding(mesh_of(division), SHARED), lambda index: same[index])
+    array = np.asarray(leaf)
+    return jax.make_array_from_callback(
+        array.shape, NamedSharding(mesh_of(division), SHARED), lambda index: array[index]
+    )

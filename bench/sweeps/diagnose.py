@@ -1,4 +1,4 @@
-"""Where a method's functions are called: what is wrong with one is said in a line, with its place.
+"""The calls of a method's functions: an error in one becomes a line with its place.
 
 The whole traceback is that of the error's cause.
 """
@@ -26,7 +26,7 @@ def calling(what: str, task: Task) -> Iterator[None]:
     """Turn any error but a lack of memory into an InputError that says what fails, why and where.
 
     Args:
-        what: is called, such as "`round` of ppsgd".
+        what: what is called, such as "`round` of ppsgd".
         task: what it runs on.
     """
 
@@ -50,13 +50,13 @@ def metrics_of(name: str, params: Any, task: Task) -> dict[str, Any]:
         return task.metrics(params, task)
 
 
-def checked_state(made: Any, name: str) -> State:
+def checked_state(state: Any, name: str) -> State:
     """Return what `init` returned, if it is a State."""
-    if not isinstance(made, State):
-        raise InputError(f"`init` of {name} returns {_kind(made)}: return State(schedule, variables)")
-    for leaf in jax.tree.leaves(made):
+    if not isinstance(state, State):
+        raise InputError(f"`init` of {name} returns {_kind(state)}: return State(schedule, variables)")
+    for leaf in jax.tree.leaves(state):
         _check_leaf(leaf, f"`init` of {name}")
-    return made
+    return state
 
 
 def checked_round(before: State, out: Any, name: str) -> tuple[State, dict[str, Any]]:
@@ -85,22 +85,22 @@ def checked_round(before: State, out: Any, name: str) -> tuple[State, dict[str, 
     return state, info
 
 
-def checked_algorithm(made: Any, name: str) -> Algorithm:
+def checked_algorithm(algorithm: Any, name: str) -> Algorithm:
     """Return what a method's factory returned, if it is an Algorithm.
 
     Args:
-        made: what it returned.
+        algorithm: what it returned.
         name: of the method.
 
     Raises:
         InputError: where it is not.
     """
-    if not isinstance(made, Algorithm):
-        raise InputError(f"{name} returns {_kind(made)}: return Algorithm(init, round, params)")
-    for part in ("init", "round", "params"):
-        if not callable(function := getattr(made, part)):
-            raise InputError(f"`{part}` of {name} is {_kind(function)}: give a function")
-    return made
+    if not isinstance(algorithm, Algorithm):
+        raise InputError(f"{name} returns {_kind(algorithm)}: return Algorithm(init, round, params)")
+    for field in ("init", "round", "params"):
+        if not callable(function := getattr(algorithm, field)):
+            raise InputError(f"`{field}` of {name} is {_kind(function)}: give a function")
+    return algorithm
 
 
 @contextmanager
@@ -122,8 +122,8 @@ def of_callback(error: BaseException) -> str | None:
         return None
     # At exit JAX waits for the last callback on each device and would raise this error again: let another one be last.
     jax.block_until_ready(jax.jit(lambda x: jax.pure_callback(np.asarray, x, x))(jnp.zeros(())))
-    last = FRAME.split(text)[-1].strip().splitlines()
-    return last[0] if last else "no message"
+    frame = FRAME.split(text)[-1].strip().splitlines()
+    return frame[0] if frame else "no message"
 
 
 def _kind(value: Any) -> str:

@@ -1,10 +1,10 @@
-"""The one loop: points x seeds vmapped inside, rounds scanned around them, and what is looked at.
+"""The one loop: points x seeds vmapped inside, rounds scanned around them, and what is observed.
 
     for seed, for point (vmap): state
-    scan over rounds: draw once per seed -> one round at every point -> what is looked at
+    scan over rounds: draw once per seed -> one round at every point -> what is observed
     after the last round: what is measured
 
-Sweeps measure a task's metrics and the means of what rounds report. Audits and attacks look at what is public, in runs
+Sweeps measure a task's metrics and the means of what rounds report. Audits and attacks observe what is public, in runs
 that differ in their data: then a run is not a key alone, but a key and what its task is made of (`Program.task_of`).
 
 The rounds between two evaluations are one call, or several calls of the same program where they take seconds, so that
@@ -35,13 +35,13 @@ from bench.sweeps.columns import check_measured
 
 OVER_POINTS = State(schedule=None, variables=0)
 START, ROUNDS = 0, 1  # the two uses of a run's key
-PART_S = 5.0  # wanted length of a call, after which progress is reported
+CALL_S = 5.0  # wanted length of a call, after which progress is reported
 GROWTH = 16  # at most this many times the rounds of the call before
 STRIDE = 20  # rounds at a time at most on an accelerator, which asks the host whether there are more
 
 
 def reported(task: Task, algorithm: Algorithm, state: State, info: Any) -> dict[str, Any]:
-    """Look at what a round reports, as sweeps do."""
+    """Observe what a round reports, as sweeps do."""
     return info
 
 
@@ -53,7 +53,7 @@ class Program(NamedTuple):
     num_rounds: rounds in a call.
     at_start: whether models are evaluated before the first round, too.
     task_of: (task, given) -> the task of one run, where runs differ in it: a run is then (key, given).
-    look: (task, algorithm, state after a round, what the round reports) -> what is kept of every round.
+    observe: (task, algorithm, state after a round, what the round reports) -> what is kept of every round.
     measure: (program, task, runs, hypers, state, what is kept, [round, seed, point, ...]) -> what a call returns after
         the last round; None: `measured`.
     """
@@ -63,39 +63,40 @@ class Program(NamedTuple):
     num_rounds: int
     at_start: bool = True
     task_of: Callable | None = None
-    look: Callable = reported
+    observe: Callable = reported
     measure: Callable | None = None
 
     @property
     def name(self) -> str:
-        """The method's."""
+        """The method's name."""
         return self.make.__name__
 
     def algorithm(self, task: Task, hypers: Mapping) -> Algorithm:
-        """What the factory makes of the task and its arguments."""
+        """Return the algorithm that the factory makes of the task and its arguments."""
         with diagnose.calling(f"`make` of {self.name}", task):
-            made = self.make(task, **dict(self.static), **hypers)
-        return diagnose.checked_algorithm(made, self.name)
+            algorithm = self.make(task, **dict(self.static), **hypers)
+        return diagnose.checked_algorithm(algorithm, self.name)
 
     def of_run(self, task: Task, run, hypers: Mapping):
-        """The key of a run, its task, and its algorithm."""
+        """Return the key of a run, its task, and its algorithm."""
         key, task = (run, task) if self.task_of is None else (run[0], self.task_of(task, run[1]))
         return key, task, self.algorithm(task, hypers)
 
 
 def run_key(trial: int, seed: int):
-    """The key of a run: a function of the data split and the seed, of nothing else."""
+    """Return the key of a run: a function of the data split and the seed, and of nothing else."""
     return jax.random.fold_in(jax.random.fold_in(jax.random.key(0), trial), seed)
 
 
 @jax.jit
 def run_keys(trials, seeds):
-    """`run_key` of each pair, [run]."""
+    """Return `run_key` of each pair, [run]."""
     return jax.vmap(run_key)(trials, seeds)
 
 
 def _over(function, in_axes, out_axes, size: int | None) -> Callable:
-    """`jax.vmap` over the first axis of what has axis 0; for size 1 the plain function, which compiles to faster code.
+    """Return the function vmapped over the first axis of what has axis 0; for size 1 the plain function, which compiles
+    to faster code.
 
     in_axes and out_axes are pytree prefixes of 0 and None. Where size is None nothing has the axis.
     """
@@ -104,21 +105,22 @@ def _over(function, in_axes, out_axes, size: int | None) -> Callable:
     if size > 1:
         return jax.vmap(function, in_axes=in_axes, out_axes=out_axes)
 
-    def each(axes, trees, change):
-        def one(axis, tree):
+    def mapped(axes, trees, change):
+        def change_one(axis, tree):
             return tree if axis is None else jax.tree.map(change, tree)
 
-        return jax.tree.map(one, axes, trees, is_leaf=lambda axis: axis is None)
+        return jax.tree.map(change_one, axes, trees, is_leaf=lambda axis: axis is None)
 
-    def alone(*args):
-        out = function(*each(in_axes, args, lambda leaf: leaf[0]))
-        return each(out_axes, out, lambda leaf: jnp.asarray(leaf)[None])
+    def unmapped(*args):
+        out = function(*mapped(in_axes, args, lambda leaf: leaf[0]))
+        return mapped(out_axes, out, lambda leaf: jnp.asarray(leaf)[None])
 
-    return alone
+    return unmapped
 
 
 def _sizes(runs, hypers) -> tuple[int, int | None]:
-    """Numbers of seeds and of points; None where hyperparameters are numbers, so that there is no axis of points."""
+    """Return the numbers of seeds and of points; None where hyperparameters are numbers, so that there is no axis of
+    points."""
     points = {leaf.shape for leaf in jax.tree.leaves(hypers)} - {()}
     return len(jax.tree.leaves(runs)[0]), min(points)[0] if points else None
 
@@ -127,10 +129,10 @@ def scored(program: Program, task: Task, runs, hypers, state, score: Callable) -
     """Return what `score`, (task, algorithm, state) -> tree, returns at [seed, point]."""
     num_seeds, num_points = _sizes(runs, hypers)
 
-    def one(run, hyper, state):
+    def score_one(run, hyper, state):
         return score(*program.of_run(task, run, hyper)[1:], state)
 
-    over_points = _over(one, (None, 0, OVER_POINTS), 0, num_points)
+    over_points = _over(score_one, (None, 0, OVER_POINTS), 0, num_points)
     return _over(over_points, (0, None, State(0, 0)), 0, num_seeds)(runs, hypers, state)
 
 
@@ -144,186 +146,202 @@ def _metrics(program: Program, task: Task, algorithm: Algorithm, state: State) -
 
 
 def evaluated(program: Program, task: Task, runs, hypers, state):
-    """The task's metrics at [seed, point]."""
+    """Return the task's metrics at [seed, point]."""
     metrics = task.metrics
     assert metrics is not None, f"task {task.name} has no metrics"
     if task.division is None:
         return scored(program, task, runs, hypers, state, partial(_metrics, program))
-    everybody = devices.whole(task)
+    everybody = devices.undivided(task)
 
     def models(task, runs, hypers, state):
         return scored(program, task, runs, hypers, state, partial(_params, program))
 
     num_seeds, num_points = _sizes(runs, hypers)
     over_points = _over(lambda params: metrics(params, everybody), (0,), 0, num_points)
-    found = _over(over_points, (0,), 0, num_seeds)(_parts(program, task, runs, hypers).models(models, state))
-    return devices.known_to_all(found, task)
+    metrics_of_models = _over(over_points, (0,), 0, num_seeds)(
+        _device_program(program, task, runs, hypers).models(models, state)
+    )
+    return devices.known_to_all(metrics_of_models, task)
 
 
 def _begun(program: Program, task: Task, runs, hypers):
-    """The state before the first round, leaves [seed, point, ...]."""
+    """Return the state before the first round, leaves [seed, point, ...]."""
 
-    def one(run, hyper):
-        key, own, algorithm = program.of_run(task, run, hyper)
-        with diagnose.calling(f"`init` of {program.name}", own):
+    def start_one(run, hyper):
+        key, task_of_run, algorithm = program.of_run(task, run, hyper)
+        with diagnose.calling(f"`init` of {program.name}", task_of_run):
             state = algorithm.init(jax.random.fold_in(key, START))
         return diagnose.checked_state(state, program.name)
 
     num_seeds, num_points = _sizes(runs, hypers)
-    over_points = _over(one, (None, 0), OVER_POINTS, num_points)
+    over_points = _over(start_one, (None, 0), OVER_POINTS, num_points)
     return _over(over_points, (0, None), State(0, 0), num_seeds)(runs, hypers)
 
 
-def _parts(program: Program, task: Task, runs, hypers) -> devices.Parts:
-    """Return the parts of the program by device, for a task whose clients are divided."""
-    return devices.Parts(partial(_begun, program), task, runs, hypers)
+def _device_program(program: Program, task: Task, runs, hypers) -> devices.DeviceProgram:
+    """Return the program that runs on each device, for a task whose clients are divided."""
+    return devices.DeviceProgram(partial(_begun, program), task, runs, hypers)
 
 
 def _trained(program: Program, rounds: Callable, task: Task, runs, hypers, state, *numbers):
-    """What (task, runs, hypers, state, *numbers) -> (state, info) returns, on every device for its own clients."""
+    """Return what (task, runs, hypers, state, *numbers) -> (state, info) returns, on each device for its clients."""
     if task.division is None:
         return rounds(task, runs, hypers, state, *numbers)
-    return _parts(program, task, runs, hypers).rounds(rounds, state, *numbers)
+    return _device_program(program, task, runs, hypers).rounds(rounds, state, *numbers)
 
 
 @partial(jax.jit, static_argnames="program")
 def start(task: Task, runs, hypers, *, program: Program):
-    """The state before the first round, leaves [seed, point, ...], and its metrics [seed, point] if they are wanted."""
+    """Return the state before the first round, leaves [seed, point, ...], and its metrics, [seed, point], if
+    `program.at_start`."""
     if task.division is None:
         state = _begun(program, task, runs, hypers)
     else:
-        state = _parts(program, task, runs, hypers).start()
+        state = _device_program(program, task, runs, hypers).start()
     return state, evaluated(program, task, runs, hypers, state) if program.at_start else {}
 
 
 @partial(jax.jit, static_argnames="program", inline=True)
 def _one_round(task: Task, runs, hypers, state, t, *, program: Program):
-    """The state after round number t of all seeds and points, and what is looked at, [seed, point, ...].
+    """Return the state after round number t of all seeds and points, and what is observed, [seed, point, ...].
 
-    A round that `looks_of` has traced is not traced again when the program is compiled. `inline` puts its operations
-    into the program around it, as without `jax.jit`.
+    A round that `observation_shapes` has traced is not traced again when the program is compiled. `inline` puts its
+    operations into the program around it, as without `jax.jit`.
     """
 
-    def one(run, hyper, state):
-        key, own, algorithm = program.of_run(task, run, hyper)
-        with diagnose.calling(f"`round` of {program.name}", own):
+    def round_of_run(run, hyper, state):
+        key, task_of_run, algorithm = program.of_run(task, run, hyper)
+        with diagnose.calling(f"`round` of {program.name}", task_of_run):
             out = algorithm.round(key, state)
         after, info = diagnose.checked_round(state, out, program.name)
-        return after, program.look(own, algorithm, after, info)
+        return after, program.observe(task_of_run, algorithm, after, info)
 
     num_seeds, num_points = _sizes(runs, hypers)
-    over_points = _over(one, (None, 0, OVER_POINTS), (OVER_POINTS, 0), num_points)
+    over_points = _over(round_of_run, (None, 0, OVER_POINTS), (OVER_POINTS, 0), num_points)
     over_seeds = _over(over_points, (0, None, State(0, 0)), (State(0, 0), 0), num_seeds)
-    keys, given = (runs, None) if program.task_of is None else runs
+    keys, data = (runs, None) if program.task_of is None else runs
     at_t = jax.vmap(lambda key: jax.random.fold_in(jax.random.fold_in(key, ROUNDS), t))(keys)
-    return over_seeds(at_t if program.task_of is None else (at_t, given), hypers, state)
+    return over_seeds(at_t if program.task_of is None else (at_t, data), hypers, state)
 
 
-def measured(program: Program, task: Task, runs, hypers, state, looks):
-    """The metrics, and the mean of the info of all rounds [round, seed, point], each [seed, point]."""
-    means = jax.tree.map(lambda leaf: leaf.mean(0), looks)
+def measured(program: Program, task: Task, runs, hypers, state, observations):
+    """Return the metrics, and the mean of the info of all rounds [round, seed, point], each [seed, point]."""
+    means = jax.tree.map(lambda leaf: leaf.mean(0), observations)
     metrics = evaluated(program, task, runs, hypers, state)
     args = [*dict(program.static), *hypers]
     check_measured(program.name, task.name, metrics=metrics, info=means, args=args)
     return metrics | means
 
 
-@partial(jax.jit, static_argnames=("program", "stride"), donate_argnames=("state", "looks"))
+@partial(jax.jit, static_argnames=("program", "stride"), donate_argnames=("state", "observations"))
 def advance(
-    task: Task, runs, hypers, state, first_round, looks=None, begin=0, end=0, *, program: Program, stride: int = 0
+    task: Task,
+    runs,
+    hypers,
+    state,
+    first_round,
+    observations=None,
+    begin=0,
+    end=0,
+    *,
+    program: Program,
+    stride: int = 0,
 ):
-    """Some of the rounds between two measurements; once all are done, what is measured, and NaN before.
+    """Do some of the rounds between two measurements; what is measured is NaN until all are done.
 
     Args:
         task, runs, hypers, state: of all seeds and points.
         first_round: number of the first one of all rounds.
-        looks: what was looked at in the rounds so far, leaves [round, seed, point, ...].
+        observations: what was observed in the rounds so far, leaves [round, seed, point, ...].
         begin, end: the rounds to do, from 0 to `program.num_rounds`; multiples of `stride`.
         program: what runs.
         stride: rounds that the device does without asking whether there are more; 0: all, whatever `begin` and `end`.
 
     Returns:
-        The state, what was looked at, and what is measured.
+        The state, what was observed, and what is measured.
     """
 
     def all_rounds(task, runs, hypers, state, first_round):
         one_round = partial(_one_round, task, runs, hypers, program=program)
         return jax.lax.scan(one_round, state, first_round + jnp.arange(program.num_rounds))
 
-    def rounds(task, runs, hypers, state, looks, first_round, begin, end):
+    def rounds(task, runs, hypers, state, observations, first_round, begin, end):
         one_round = partial(_one_round, task, runs, hypers, program=program)
 
-        def some(place, carry):
-            state, looks = carry
-            first = place * stride
+        def some_rounds(place, carry):
+            state, observations = carry
+            offset = place * stride
             if stride == 1:
-                state, new = one_round(state, first_round + first)
+                state, new = one_round(state, first_round + offset)
                 new = jax.tree.map(lambda leaf: leaf[None], new)
             else:
-                state, new = jax.lax.scan(one_round, state, first_round + first + jnp.arange(stride))
-            put = partial(jax.lax.dynamic_update_slice_in_dim, start_index=first, axis=0)
-            return state, jax.tree.map(put, looks, new)
+                state, new = jax.lax.scan(one_round, state, first_round + offset + jnp.arange(stride))
+            insert = partial(jax.lax.dynamic_update_slice_in_dim, start_index=offset, axis=0)
+            return state, jax.tree.map(insert, observations, new)
 
-        return jax.lax.fori_loop(begin // stride, end // stride, some, (state, looks))
+        return jax.lax.fori_loop(begin // stride, end // stride, some_rounds, (state, observations))
 
-    def whole():
-        return (program.measure or measured)(program, task, runs, hypers, state, looks)
+    def measurement():
+        return (program.measure or measured)(program, task, runs, hypers, state, observations)
 
     if stride in (0, program.num_rounds):
-        state, looks = _trained(program, all_rounds, task, runs, hypers, state, first_round)
-        return state, looks, whole()
-    state, looks = _trained(program, rounds, task, runs, hypers, state, looks, first_round, begin, end)
-    shapes = jax.eval_shape(whole)
+        state, observations = _trained(program, all_rounds, task, runs, hypers, state, first_round)
+        return state, observations, measurement()
+    state, observations = _trained(program, rounds, task, runs, hypers, state, observations, first_round, begin, end)
+    shapes = jax.eval_shape(measurement)
 
     def unfinished():
-        return jax.tree.map(lambda of: jnp.full(of.shape, jnp.nan).astype(of.dtype), shapes)
+        return jax.tree.map(lambda shape: jnp.full(shape.shape, jnp.nan).astype(shape.dtype), shapes)
 
-    return state, looks, jax.lax.cond(end == program.num_rounds, whole, unfinished)
+    return state, observations, jax.lax.cond(end == program.num_rounds, measurement, unfinished)
 
 
-def looks_of(program: Program, task: Task, runs, hypers, state) -> Any:
-    """Return the shapes of what is looked at in all rounds, which `advance` fills, [round, seed, point, ...]."""
+def observation_shapes(program: Program, task: Task, runs, hypers, state) -> Any:
+    """Return the shapes of what is observed in all rounds, which `advance` fills, [round, seed, point, ...]."""
 
     def one_round(task, runs, hypers, state, t):
         return _trained(program, partial(_one_round, program=program), task, runs, hypers, state, t)[1]
 
     of_round = jax.eval_shape(one_round, task, runs, hypers, state, jax.ShapeDtypeStruct((), jnp.int32))
-    looks = jax.tree.map(lambda of: jax.ShapeDtypeStruct((program.num_rounds, *of.shape), of.dtype), of_round)
-    return devices.shapes_on_all(looks, task)
+    observations = jax.tree.map(
+        lambda leaf: jax.ShapeDtypeStruct((program.num_rounds, *leaf.shape), leaf.dtype), of_round
+    )
+    return devices.shapes_on_all(observations, task)
 
 
 def stride_of(num_rounds: int) -> int:
-    """Rounds that are never divided: 1 on a CPU, and elsewhere the largest divisor of all that is at most STRIDE."""
+    """Return the number of rounds that are never divided: 1 on a CPU, elsewhere the largest divisor of all rounds that
+    is at most STRIDE."""
     if jax.default_backend() == "cpu":
         return 1
     return max(size for size in range(1, min(num_rounds, STRIDE) + 1) if num_rounds % size == 0)
 
 
 def nothing(*_: Any) -> dict:
-    """Look at nothing, or measure nothing."""
+    """Observe nothing, or measure nothing."""
     return {}
 
 
 class Step:
     """The compiled rounds between two evaluations: (task, runs, hypers, state, first_round) -> (state, measured).
 
-    It learns from every call how many rounds take about PART_S seconds, and divides the rounds accordingly.
+    It learns from every call how many rounds take about CALL_S seconds, and divides the rounds accordingly.
 
     Args:
         compiled: `advance`.
         num_rounds: rounds between two evaluations.
         stride: rounds that are never divided.
-        looks: shapes of what is looked at in all rounds; empty where the rounds are never divided.
+        observations: shapes of what is observed in all rounds; empty where the rounds are never divided.
     """
 
-    def __init__(self, compiled: Callable, num_rounds: int, stride: int, looks: Any):
-        self.compiled, self.num_rounds, self.stride, self.looks = compiled, num_rounds, stride, looks
+    def __init__(self, compiled: Callable, num_rounds: int, stride: int, observations: Any):
+        self.compiled, self.num_rounds, self.stride, self.observations = compiled, num_rounds, stride, observations
         self.last = 0  # rounds of the last call
         self.round_s = 0.0  # seconds of a round, measured by the last call without an evaluation
 
-    def no_looks(self) -> Any:
-        """Return room for what is looked at in all rounds."""
-        return jax.tree.map(lambda of: jnp.zeros(of.shape, of.dtype, device=of.sharding), self.looks)
+    def no_observations(self) -> Any:
+        """Return arrays of zeros for what is observed in all rounds."""
+        return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype, device=leaf.sharding), self.observations)
 
     def __call__(
         self,
@@ -332,43 +350,45 @@ class Step:
         hypers,
         state,
         first_round,
-        on_part: Callable[[int, Any, Any], object] | None = None,
+        on_call: Callable[[int, Any, Any], object] | None = None,
         begun: tuple[int, Any] | None = None,
     ):
         """Do all rounds, and return the state and what is measured.
 
         Args:
             task, runs, hypers, state, first_round: as for `advance`.
-            on_part: called after each call but the last, with how many rounds are done, the state and what was looked
-                at so far. The next call takes both.
-            begun: how many of the rounds led to this state, and what was looked at; None where it is that before the
-                first.
+            on_call: called after each call but the last, with how many rounds are done, the state and what was observed
+                so far. The next call takes both.
+            begun: how many of the rounds led to this state, and what was observed; None where the state is that before
+                the first round.
         """
-        begin, looks = begun or (0, self.no_looks())
-        found = {}
+        begin, observations = begun or (0, self.no_observations())
+        measurement = {}
         while begin < self.num_rounds:
             end, began = self._end(begin), time.monotonic()
             numbers = np.int32(begin), np.int32(end)
-            state, looks, found = self.compiled(task, runs, hypers, state, first_round, looks, *numbers)
+            state, observations, measurement = self.compiled(
+                task, runs, hypers, state, first_round, observations, *numbers
+            )
             if end < self.num_rounds:
-                jax.block_until_ready(found)
+                jax.block_until_ready(measurement)
                 self.round_s = (time.monotonic() - began) / (end - begin)
-                if on_part:
-                    on_part(end, state, looks)
+                if on_call:
+                    on_call(end, state, observations)
             self.last, begin = end - begin, end
-        return state, found
+        return state, measurement
 
     def _end(self, begin: int) -> int:
-        """Return where the next call ends: after one stride at first, then after PART_S seconds."""
+        """Return where the next call ends: after one stride at first, then after CALL_S seconds."""
         size = self.stride
         if self.last:
-            wanted = min(int(PART_S / self.round_s), GROWTH * self.last) if self.round_s else self.last
-            size = max(self.stride, wanted // self.stride * self.stride)
+            target = min(int(CALL_S / self.round_s), GROWTH * self.last) if self.round_s else self.last
+            size = max(self.stride, target // self.stride * self.stride)
         return min(begin + size, self.num_rounds)
 
 
 class FittedChunk(NamedTuple):
-    """How many points share a call, the bytes of memory that the compiler says it needs, and the step that calls it."""
+    """The number of points in a call, the bytes of memory that it needs by the compiler, and the step that calls it."""
 
     chunk: int
     peak_bytes: int
@@ -384,28 +404,28 @@ def _pad(hypers: Mapping[str, np.ndarray], length: int) -> dict:
 
 
 def shapes_of(program: Program, task: Task, num_seeds: int, names, num_points: int):
-    """The shapes of keys, points and state."""
+    """Return the shapes of keys, points and state."""
     seeds = jax.ShapeDtypeStruct((num_seeds,), jnp.int32)
     keys = jax.eval_shape(run_keys, seeds, seeds)
     hypers = {name: jax.ShapeDtypeStruct((num_points,), jnp.float32) for name in names}
     keys, hypers = devices.shapes_on_all((keys, hypers), task)
     state = jax.eval_shape(partial(start, program=program), task, keys, hypers)[0]
     if task.division is not None:
-        state = _parts(program, task, keys, hypers).placed(state)
+        state = _device_program(program, task, keys, hypers).placed(state)
     return keys, hypers, state
 
 
 def _compiled(program: Program, task: Task, runs, hypers, state):
-    """The program compiled for these shapes, and the step that calls it."""
+    """Return the program compiled for these shapes, and the step that calls it."""
     number, stride = jax.ShapeDtypeStruct((), jnp.int32), stride_of(program.num_rounds)
-    looks = {} if stride == program.num_rounds else looks_of(program, task, runs, hypers, state)
-    how = {"program": program, "stride": stride}
-    compiled = advance.lower(task, runs, hypers, state, number, looks, number, number, **how).compile()
-    return compiled, Step(compiled, program.num_rounds, stride, looks)
+    observations = {} if stride == program.num_rounds else observation_shapes(program, task, runs, hypers, state)
+    options = {"program": program, "stride": stride}
+    compiled = advance.lower(task, runs, hypers, state, number, observations, number, number, **options).compile()
+    return compiled, Step(compiled, program.num_rounds, stride, observations)
 
 
 def _peak(program: Program, task: Task, runs, hypers, state):
-    """The step for these shapes, and its peak memory."""
+    """Return the step for these shapes, and its peak memory."""
     compiled, step = _compiled(program, task, runs, hypers, state)
     memory = compiled.memory_analysis()
     if memory is None:  # a backend that does not say
@@ -423,11 +443,11 @@ def fitted_chunk(program: Program, task: Task, num_seeds: int, names, num_points
         program, task: what runs.
         num_seeds: runs that go together.
         names: of the traced arguments.
-        num_points: that are wanted in a chunk.
+        num_points: the largest number of points in a chunk.
         budget: bytes.
 
     Raises:
-        InputError: where a function of the method stops, or does not give what it must; naming it.
+        InputError: where a function of the method fails or returns something wrong; naming it.
     """
     try:
         return fitted(program, task, partial(shapes_of, program, task, num_seeds, names), num_points, budget)
@@ -451,9 +471,9 @@ def fitted(program: Program, task: Task, shapes: Callable[[int], tuple], most: i
     chunk = most
     while True:
         runs, hypers, state = shapes(chunk)
-        held = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state.variables))
-        if held > budget and chunk > 1:  # too large for certain: not worth compiling
-            peak = held
+        state_bytes = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state.variables))
+        if state_bytes > budget and chunk > 1:  # too large for certain: not worth compiling
+            peak = state_bytes
         else:
             step, peak = _peak(program, task, runs, hypers, state)
             if peak <= budget or chunk == 1:
@@ -464,7 +484,7 @@ def fitted(program: Program, task: Task, shapes: Callable[[int], tuple], most: i
 class Begun(NamedTuple):
     """Runs of which some rounds are done.
 
-    rounds: that are done.
+    rounds: the number of rounds that are done.
     kept: the state after them, and the info of the rounds since the last evaluation, empty where there are none.
     metrics: of each evaluation so far, that at round 0 included: name -> [seed, point].
     """
@@ -499,8 +519,8 @@ def run_chunk(
         chunk: points that the compiled program has room for.
         on_block: called with the number of rounds done: 0 before the first round, when the start is compiled and
             evaluated, and then after each evaluation, and between evaluations where they are seconds apart.
-        begun: returns what of the runs was done before; None where nothing was. It gets a function of a number of
-            rounds that returns what is kept after them, with other numbers.
+        begun: returns what of the runs was done before; None where nothing was. Its argument is a function of a number
+            of rounds that returns what is kept after them, with other numbers.
         on_kept: called after each evaluation but the last, and between evaluations where they are seconds apart, with
             the number of rounds done, the state and the info since the last evaluation, which the next round takes, and
             the metrics so far.
@@ -511,27 +531,29 @@ def run_chunk(
     """
     num_points = len(next(iter(hypers.values())))
     keys, padded = devices.on_all((keys, _pad(hypers, chunk)), task)
-    state, first = start(task, keys, padded, program=program)
-    blocks = [jax.device_get(first)]
+    state, start_metrics = start(task, keys, padded, program=program)
+    blocks = [jax.device_get(start_metrics)]
     tell = on_block or (lambda done: None)
     keep = on_kept or (lambda done, kept, metrics: None)
     tell(0)
-    index, part = 0, None
+    index, resume_from = 0, None
 
-    if done_before := begun and begun(lambda rounds: (state, step.no_looks() if rounds % program.num_rounds else {})):
+    if done_before := begun and begun(
+        lambda rounds: (state, step.no_observations() if rounds % program.num_rounds else {})
+    ):
         index, past = divmod(done_before.rounds, program.num_rounds)
         (state, info), blocks = done_before.kept, list(done_before.metrics)
-        part = (past, info) if past else None
+        resume_from = (past, info) if past else None
 
-    def on_part(before: int, done: int, state, info) -> None:
+    def on_call(before: int, done: int, state, info) -> None:
         tell(before + done)
         keep(before + done, (state, info), blocks)
 
     for number in range(index, num_evals):
         before = number * program.num_rounds
-        state, metrics = step(task, keys, padded, state, np.int32(before), partial(on_part, before), part)
+        state, metrics = step(task, keys, padded, state, np.int32(before), partial(on_call, before), resume_from)
         blocks.append(jax.device_get(metrics))
-        part, end = None, before + program.num_rounds
+        resume_from, end = None, before + program.num_rounds
         tell(end)
         if number + 1 < num_evals:
             keep(end, (state, {}), blocks)

@@ -22,16 +22,16 @@ LABELS = {  # the ranges of free columns that are no arguments, from which the p
 }
 
 
-def listed(column: str, given: Any) -> list[Any]:
+def listed(column: str, text_or_values: Any) -> list[Any]:
     """Return the values of a column as a list of plain Python values, from command-line text, one value or several.
 
     Raises:
         InputError: for an empty list, an unusable value, or a duplicate.
     """
-    if isinstance(given, str):
-        given = values(given)
-    one = not isinstance(given, Iterable) or isinstance(given, bytes | bytearray | Mapping)
-    several = [given] if one else list(given)
+    if isinstance(text_or_values, str):
+        text_or_values = values(text_or_values)
+    single = not isinstance(text_or_values, Iterable) or isinstance(text_or_values, bytes | bytearray | Mapping)
+    several = [text_or_values] if single else list(text_or_values)
     several = [value.item() if isinstance(value, np.generic) else value for value in several]
     if not 1 <= len(several) <= MOST:
         raise InputError(f"--grid {column} has {len(several):,} values: give 1 to {MOST:,}")
@@ -44,7 +44,7 @@ def listed(column: str, given: Any) -> list[Any]:
 
 
 def with_grid(sweep: Sweep, columns: Mapping[str, Any]) -> Sweep:
-    """The sweep with the values of some free columns replaced, in every entry that has the column.
+    """Return the sweep with the values of some free columns replaced, in every entry that has the column.
 
     The free columns of an entry become all combinations of the new values with the values of the others, and are
     completed as those of the sweep are: the noise for a target epsilon is found again, and points that the sweep runs
@@ -59,19 +59,19 @@ def with_grid(sweep: Sweep, columns: Mapping[str, Any]) -> Sweep:
         InputError: for a column that no entry has, or that is not free in one; for a value of the wrong type, out of
             range, given twice, or that cannot be completed; for too many points.
     """
-    known = {str(column) for entry in sweep.entries.values() for column in entry.points}
+    known_columns = {str(column) for entry in sweep.entries.values() for column in entry.points}
     for column in columns:
         if column == "task":
             raise InputError("--grid task: choose another task by --task")
-        if column not in known:
-            raise unknown_name(f"column of sweep {sweep.name}", column, known)
-    wanted = {column: listed(column, given) for column, given in columns.items()}
+        if column not in known_columns:
+            raise unknown_name(f"column of sweep {sweep.name}", column, known_columns)
+    lists = {column: listed(column, text_or_values) for column, text_or_values in columns.items()}
     entries = {}
     for label, entry in sweep.entries.items():
         if entry.widens:
             continue
-        mine = {column: wanted[column] for column in wanted if column in entry.points}
-        entries[label] = _replaced(sweep, label, entry, mine) if mine else entry
+        columns_of_entry = {column: lists[column] for column in lists if column in entry.points}
+        entries[label] = _replaced(sweep, label, entry, columns_of_entry) if columns_of_entry else entry
     return sweep._replace(entries=entries)
 
 
@@ -84,8 +84,8 @@ def _replaced(sweep: Sweep, label: str, entry: Entry, columns: Grid) -> Entry:
                 f"--grid {column}: {label} in {sweep.name} computes or fixes it; {instead}choose among the sweep's "
                 "values by --where"
             )
-    others = entry.free.drop(columns=list(columns)).drop_duplicates()
-    count = math.prod(map(len, columns.values())) * max(len(others), 1)
+    other_columns = entry.free.drop(columns=list(columns)).drop_duplicates()
+    count = math.prod(map(len, columns.values())) * max(len(other_columns), 1)
     if count > MOST_POINTS:
         raise InputError(
             f"--grid makes {count:,} points of {label} in {sweep.name}: give fewer values, for at most {MOST_POINTS:,}"
@@ -93,10 +93,10 @@ def _replaced(sweep: Sweep, label: str, entry: Entry, columns: Grid) -> Entry:
     typed = {column: [_typed(entry, column, value) for value in several] for column, several in columns.items()}
     for column, several in typed.items():  # out of range before anything is computed from it
         for value in several:
-            if stated := (LABELS | ranges(entry.method)).get(column):
-                stated.check(f"--grid {column}", value)
+            if value_range := (LABELS | ranges(entry.method)).get(column):
+                value_range.check(f"--grid {column}", value)
     replaced = grid(**typed)
-    free = others.merge(replaced, how="cross") if len(others.columns) else replaced
+    free = other_columns.merge(replaced, how="cross") if len(other_columns.columns) else replaced
     entry = replace(entry, free=free[list(entry.free)])
     points = entry.points
     if "task" in points and not points["task"].isin(list(sweep.tasks)).all():
@@ -119,16 +119,18 @@ def _typed(entry: Entry, column: str, value: Any) -> Any:
     Raises:
         InputError: where the column holds values of another type.
     """
-    there = entry.free[column].dropna()
-    example = there.iloc[0].item() if isinstance(there.iloc[0], np.generic) else there.iloc[0]
+    present = entry.free[column].dropna()
+    example = present.iloc[0].item() if isinstance(present.iloc[0], np.generic) else present.iloc[0]
     parameter = parameters(entry.method)[0].get(column)
     if isinstance(example, bool):
         words, fits = "True or False", isinstance(value, bool)
     elif isinstance(example, str):
         words, fits = f"a word such as {example}", isinstance(value, str)
     elif parameter is not None and parameter.annotation is int:
-        whole = isinstance(value, int | float) and not isinstance(value, bool) and as_float(column, value).is_integer()
-        words, fits = "a whole number", whole
+        is_whole = (
+            isinstance(value, int | float) and not isinstance(value, bool) and as_float(column, value).is_integer()
+        )
+        words, fits = "a whole number", is_whole
     else:
         words, fits = "a number", isinstance(value, int | float) and not isinstance(value, bool)
     if not fits:
@@ -140,7 +142,7 @@ def _typed(entry: Entry, column: str, value: Any) -> Any:
 
 
 def with_rounds(sweep: Sweep, rounds: int) -> Sweep:
-    """The sweep with another number of communication rounds, evaluated at the same interval, or still only at the end.
+    """Return the sweep with another number of rounds, evaluated at the same interval, or still only at the end.
 
     Entries that set their own number of rounds keep it.
 
@@ -154,14 +156,14 @@ def with_rounds(sweep: Sweep, rounds: int) -> Sweep:
         raise InputError(f"--rounds: all methods of {sweep.name} set their own number of rounds; leave it out")
     if callable(sweep.num_rounds):
         raise InputError(f"--rounds: those of {sweep.name} follow from its data and points: leave it out")
-    every = sweep.eval_every
-    if every is None or every == sweep.num_rounds:
-        return sweep._replace(num_rounds=rounds, eval_every=None if every is None else rounds)
-    if rounds % every:
-        raise InputError(f"--rounds is {rounds}: {sweep.name} is evaluated every {every} rounds, so give a multiple")
+    interval = sweep.eval_every
+    if interval is None or interval == sweep.num_rounds:
+        return sweep._replace(num_rounds=rounds, eval_every=None if interval is None else rounds)
+    if rounds % interval:
+        raise InputError(f"--rounds is {rounds}: {sweep.name} is evaluated every {interval} rounds, so give a multiple")
     return sweep._replace(num_rounds=rounds)
 
 
 def keeping_rounds(sweep: Sweep) -> list[str]:
-    """Return the entries that --rounds leaves alone."""
+    """Return the entries that --rounds does not change."""
     return [label for label, entry in sweep.entries.items() if entry.num_rounds is not None]

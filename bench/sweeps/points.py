@@ -10,7 +10,7 @@ from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.store.complete_runs import Shape, as_text, point_id
 from bench.sweeps.columns import RESERVED, is_reserved
-from bench.sweeps.spec import Sweep, arguments, defaults_of, known, parameters
+from bench.sweeps.spec import Sweep, arguments, defaults_of, parameters, with_computed
 
 
 class Point(NamedTuple):
@@ -18,7 +18,7 @@ class Point(NamedTuple):
 
     Attributes:
         id: a digest of `asked`, and so the same on every machine; `known_as` has another that its rows have already.
-        algorithm: its name in the legend.
+        algorithm: the method's name in the legend.
         method: what runs.
         static, traced: the method's arguments, those fixed when compiling and those that vary within a program.
         labels: the other columns.
@@ -58,14 +58,14 @@ class Point(NamedTuple):
         """Return the point with the id and the computed numbers of a run of it that was made elsewhere, so that further
         runs of it belong to the same group."""
         rows = {name: row.get(name) for name in self.computed}
-        there = {name: value for name, value in rows.items() if isinstance(value, float) and not math.isnan(value)}
-        traced = self.traced | {name: value for name, value in there.items() if name in self.traced}
-        labels = self.labels | {name: value for name, value in there.items() if name in self.labels}
+        finite = {name: value for name, value in rows.items() if isinstance(value, float) and not math.isnan(value)}
+        traced = self.traced | {name: value for name, value in finite.items() if name in self.traced}
+        labels = self.labels | {name: value for name, value in finite.items() if name in self.labels}
         return self._replace(id=row["point"], traced=traced, labels=labels)
 
 
 def shapes_of(points: Iterable[Point]) -> dict[str, Shape]:
-    """Point id -> shape of the rows of a run."""
+    """Return point id -> shape of the rows of a run."""
     return {point.id: point.shape for point in points}
 
 
@@ -81,15 +81,15 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
             raise InputError(f"{field} of sweep {sweep.name} is {value}: it must be at least 1")
     out: dict[str, list[Point]] = {name: [] for name in tasks}
     for algorithm, entry in sweep.entries.items():
-        points, computed = known(entry.points), {*entry.made}
+        points, computed = with_computed(entry.points), {*entry.computed}
         keywords, traced = parameters(entry.method)
         for label in points.columns.difference(list(keywords)):
             if is_reserved(label):
                 raise InputError(
                     f"the points of {algorithm} have a column {label}, a name reserved in the results: rename it"
                 )
-            if near := difflib.get_close_matches(label, keywords, 1, 0.88):
-                raise InputError(f"the points of {algorithm} have a column {label}: did you mean {near[0]}?")
+            if matches := difflib.get_close_matches(label, keywords, 1, 0.88):
+                raise InputError(f"the points of {algorithm} have a column {label}: did you mean {matches[0]}?")
         for number, record in enumerate(points.to_dict("records")):
             row = {str(column): value for column, value in record.items()}
             name = row.pop("task", next(iter(sweep.tasks)))
@@ -140,8 +140,8 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
             out[name].append(point)
     ids = [point.id for points in out.values() for point in points]
     if len(set(ids)) < len(ids):
-        again = next(point for points in out.values() for point in points if ids.count(point.id) > 1)
+        duplicate = next(point for points in out.values() for point in points if ids.count(point.id) > 1)
         raise InputError(
-            f"sweep {sweep.name} has the same point twice, {again.algorithm} with {again.args}: remove one"
+            f"sweep {sweep.name} has the same point twice, {duplicate.algorithm} with {duplicate.args}: remove one"
         )
     return out

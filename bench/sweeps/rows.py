@@ -24,7 +24,7 @@ from bench.sweeps.points import Point
 
 class Origin(NamedTuple):
     """What all rows of a sweep have in common: its name, its scale, the delta at which epsilon is stated, and the
-    commit of the code that asked for them.
+    commit of the code that made them.
     """
 
     sweep: str
@@ -33,7 +33,7 @@ class Origin(NamedTuple):
     commit: str
 
 
-_known: dict[tuple, np.ndarray] = {}  # epsilons of everything that has been accounted in this process
+_accounted: dict[tuple, np.ndarray] = {}  # epsilons of everything that has been accounted in this process
 
 
 @cache
@@ -41,13 +41,13 @@ def commit(suite: Path = Path(__file__).parents[1]) -> str:
     """Return the commit of the code, with "-dirty" where files of the suite differ from it; "unknown" outside a
     checkout.
 
-    A suite that is installed within somebody's repository, as in an environment there, is no part of its commits.
+    A suite that is installed within somebody's repository, as in an environment there, is not of its commits.
     """
 
     def git(*words):
         with contextlib.suppress(OSError, subprocess.SubprocessError):
-            done = subprocess.run(["git", *words], cwd=suite, capture_output=True, text=True, timeout=5)
-            return done.stdout.strip()
+            result = subprocess.run(["git", *words], cwd=suite, capture_output=True, text=True, timeout=5)
+            return result.stdout.strip()
         return ""
 
     head = git("rev-parse", "--short=12", "HEAD") if git("ls-files", "--", ".") else ""
@@ -67,18 +67,18 @@ def platform_columns() -> dict[str, str]:
 
 
 def _epsilons(reading: Release, counts: tuple[int, ...]) -> np.ndarray:
-    """`epsilons`, computed once for all readings that agree: most points of a sweep differ in other things."""
+    """Return `epsilons`, computed once for all readings that agree: most points of a sweep differ in other things."""
     events = tuple(reading.event(count) for count in counts)
     accounted = (events, reading.neighbors, reading.accountant, reading.delta)
-    if accounted not in _known:
-        _known[accounted] = epsilons(reading, counts)
-    return _known[accounted]
+    if accounted not in _accounted:
+        _accounted[accounted] = epsilons(reading, counts)
+    return _accounted[accounted]
 
 
 def privacy_columns(readings: Mapping[str, Release], counts: np.ndarray) -> dict[str, Any]:
-    """epsilon after each evaluation in every reading, [run, evaluation], and the words that belong to it.
+    """Return epsilon after each evaluation in every reading, [run, evaluation], and the words that belong to it.
 
-    Here readings become columns, and here alone. The epsilon of "paper" is the column `epsilon`, that of every other
+    This function alone turns readings into columns. The epsilon of "paper" is the column `epsilon`, that of every other
     reading NAME is `epsilon_NAME`. The words are those of "paper", each in the column of its own name, but for one:
     `Release.sampler` is the column `accounted_as`, since `sampler` is the argument of the methods, by which the
     samples were drawn. protects_against, mechanism and sound are in no column.
@@ -102,7 +102,7 @@ def privacy_columns(readings: Mapping[str, Release], counts: np.ndarray) -> dict
 
 
 def _released(released: np.ndarray | None, rounds: np.ndarray, shape: tuple[int, int, int]) -> np.ndarray:
-    """Rounds that had released something by each evaluation, [point, run, evaluation].
+    """Return the number of rounds that had released something by each evaluation, [point, run, evaluation].
 
     `released` is the share of the rounds since the evaluation before, [run, point, evaluation]; None: every round.
     """
@@ -132,7 +132,7 @@ def rows_of(
         timing: columns that all rows share.
 
     Raises:
-        InputError: where something that was measured is called as a label of the points.
+        InputError: where a measured quantity has the name of a label of the points.
     """
     for name in metrics:
         if any(name in point.labels for point in points):
@@ -141,7 +141,7 @@ def rows_of(
     rounds = np.arange(shape[-1]) * points[0].eval_every
     counts = _released(metrics.get("released"), rounds, shape)
     trials, seeds = np.array(runs).T[..., None]
-    whole = [
+    by_point = [
         {
             "point": point.id,
             "sweep": origin.sweep,
@@ -163,14 +163,14 @@ def rows_of(
         | {"version": point.method.version, "checksum": task.checksum}
         for p, point in enumerate(points)
     ]
-    names = dict.fromkeys(name for row in whole for name in row)
-    columns = {name: _column([row.get(name, np.nan) for row in whole], shape) for name in names}
+    names = dict.fromkeys(name for row in by_point for name in row)
+    columns = {name: _column([row.get(name, np.nan) for row in by_point], shape) for name in names}
     shared = {"date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"), "commit": origin.commit}
     return pd.DataFrame(columns | shared | platform_columns() | dict(timing))
 
 
 def _column(values: list, shape: tuple[int, int, int]):
-    """A column in the order point, run, evaluation, from one value or one array [run, evaluation] a point."""
+    """Return a column in the order point, run, evaluation, from one value or one array [run, evaluation] a point."""
     if all(value is values[0] for value in values):
         if isinstance(values[0], np.ndarray):
             return np.broadcast_to(values[0], shape).ravel()

@@ -33,11 +33,13 @@ class Later:
     args: tuple
 
 
-def known(points: pd.DataFrame, columns: Iterable[str] | None = None) -> pd.DataFrame:
-    """Return the points with the numbers that were left for later, in these columns or in all."""
+def with_computed(points: pd.DataFrame, columns: Iterable[str] | None = None) -> pd.DataFrame:
+    """Return the points with every `Later` computed, in these columns or in all."""
     slow = points[points.columns if columns is None else points.columns.intersection(list(columns))]
-    late = {name: of for name, of in slow.items() if of.map(lambda value: isinstance(value, Later)).any()}
-    return points.assign(**{str(name): [value.compute(*value.args) for value in of] for name, of in late.items()})
+    late = {name: column for name, column in slow.items() if column.map(lambda value: isinstance(value, Later)).any()}
+    return points.assign(
+        **{str(name): [value.compute(*value.args) for value in column] for name, column in late.items()}
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +58,8 @@ class Entry:
         epsilon, the task of a label) and what stays as it is (what the noise was calibrated for), and gives settings
         that are the same run the same values (one epsilon without noise). It refuses what it cannot complete. None
         where the free columns are all there are.
-    made: columns that `complete` computes and that do not identify a run, such as noise: a run is what was asked for,
-        and on another machine their last digits differ (`bench.store.complete_runs`).
+    computed: columns that `complete` computes and that do not identify a run, such as noise: a run is what was asked
+        for, and on another machine their last digits differ (`bench.store.complete_runs`).
     widens: whether it only goes beyond the grid of another entry; then it gives way to a user's own values.
     """
 
@@ -67,7 +69,7 @@ class Entry:
     eval_every: int | Callable[[int], int] | None = None
     seeds: int | None = None
     complete: Callable[[pd.DataFrame], pd.DataFrame] | None = None
-    made: tuple[str, ...] = ()
+    computed: tuple[str, ...] = ()
     widens: bool = False
 
     @cached_property
@@ -77,14 +79,14 @@ class Entry:
 
     @property
     def settable(self) -> list[str]:
-        """The columns whose values can be replaced, since what follows from them is known."""
+        """The columns whose values can be replaced, since what follows from them can be computed."""
         columns = [str(name) for name in self.free]
         if self.complete is None:  # nobody says what a label means, or what was computed from what
-            return [] if self.made else [name for name in columns if name in parameters(self.method)[0]]
+            return [] if self.computed else [name for name in columns if name in parameters(self.method)[0]]
         return columns
 
-    def only(self, points: pd.DataFrame) -> "Entry":
-        """Return the entry with these of its points, or such as they have become."""
+    def with_points(self, points: pd.DataFrame) -> "Entry":
+        """Return the entry with these points in place of its own."""
         return replace(self, free=points, complete=None)
 
 
@@ -98,7 +100,7 @@ class Sweep(NamedTuple):
     entries: by the name the legend will use.
     num_rounds: communication rounds; a number, or (task, arguments) -> number where the data decide.
     eval_every: rounds between evaluations; None evaluates before the first round and after the last.
-    delta: at which epsilon is stated.
+    delta: the delta at which epsilon is stated.
     seeds: repetitions of every point with other randomness.
     trials: data splits, each of them run with every seed; None ties them: seed s runs on split s.
     notes: what readers of the results must know, such as a setting that the paper does not state.
@@ -127,7 +129,7 @@ class Sweep(NamedTuple):
     def task(self, name: str, trial: int, data_files: DataFiles | None = None) -> Task:
         """Return one of the tasks, of data that may come from these files; the default as for DataFiles().
 
-        Data without a checksum are told apart by their shapes.
+        Data without a checksum are identified by their shapes.
         """
         task = with_files(self.tasks[name], data_files)(trial)
         if task.checksum:
@@ -177,7 +179,7 @@ def with_tasks(points: pd.DataFrame, tasks: pd.DataFrame) -> pd.DataFrame:
 
 
 def thin(sweep: Sweep, keep: Mapping[str, Iterable] | None = None, **changes) -> Sweep:
-    """A smaller sweep derived from a larger one.
+    """Return a smaller sweep derived from a larger one.
 
     Args:
         sweep: the larger one.
@@ -215,7 +217,7 @@ def thin(sweep: Sweep, keep: Mapping[str, Iterable] | None = None, **changes) ->
 
 
 def select(sweep: Sweep, where: str) -> Sweep:
-    """The sweep with the points that satisfy a condition (`bench.sweeps.condition`) on its columns and "algorithm".
+    """Return the sweep with the points that satisfy a `bench.sweeps.condition` on its columns and "algorithm".
 
     An entry that has no such column holds NaN there, which equals nothing. Columns that take long are computed first
     only where the condition names them.
@@ -223,8 +225,10 @@ def select(sweep: Sweep, where: str) -> Sweep:
     Raises:
         InputError: where the expression does not parse, names no column, or selects nothing.
     """
-    asked = names(where)
-    tables = {name: known(entry.points, asked).assign(algorithm=name) for name, entry in sweep.entries.items()}
+    named_columns = names(where)
+    tables = {
+        name: with_computed(entry.points, named_columns).assign(algorithm=name) for name, entry in sweep.entries.items()
+    }
     columns = list(dict.fromkeys(str(column) for table in tables.values() for column in table))
     entries = {}
     for name, entry in sweep.entries.items():
@@ -236,7 +240,7 @@ def select(sweep: Sweep, where: str) -> Sweep:
                 f'write a condition on {", ".join(columns)}, such as "algorithm == {name!r}"'
             ) from None
         if chosen.any():
-            entries[name] = entry.only(entry.points[chosen].reset_index(drop=True))
+            entries[name] = entry.with_points(entry.points[chosen].reset_index(drop=True))
     if not entries:
         raise InputError(
             f"--where {where!r} selects none of the points of {sweep.name}: widen the condition; its algorithms are "
@@ -246,21 +250,21 @@ def select(sweep: Sweep, where: str) -> Sweep:
 
 
 def on_task(sweep: Sweep, name: str, make: Callable[[int], Task]) -> Sweep:
-    """The sweep on another task, under a separate name, so that its results do not replace those of the sweep.
+    """Return the sweep on another task, under a separate name, so that its results do not replace those of the sweep.
 
-    Points that differed only in the task, or in labels of it, become one, and those labels go. So do entries, such as
-    one for each of several models; that one is called as the method.
+    Points that differed only in the task, or in its labels, become one, without those labels. Entries that then have
+    the same runs, such as one for each of several models, become one, which has the method's name.
     """
     entries: dict[str, Entry] = {}
     for label, entry in sweep.entries.items():
-        points = known(entry.points).drop(columns="task", errors="ignore")
-        given = [column for column in points if column in parameters(entry.method)[0]]
-        others = [column for column in points if column not in (*given, *sweep.task_labels)]
-        same = points.groupby(given, dropna=False)[others].nunique(dropna=False).max() <= 1
-        points = points[[*given, *same.index[same]]].drop_duplicates(ignore_index=True)
+        points = with_computed(entry.points).drop(columns="task", errors="ignore")
+        argument_names = [column for column in points if column in parameters(entry.method)[0]]
+        labels = [column for column in points if column not in (*argument_names, *sweep.task_labels)]
+        constant = points.groupby(argument_names, dropna=False)[labels].nunique(dropna=False).max() <= 1
+        points = points[[*argument_names, *constant.index[constant]]].drop_duplicates(ignore_index=True)
         # Noise that was found for a label that is gone is no longer computed from the other columns, but given.
-        follow = () if set(sweep.task_labels) & {*entry.points} else [name for name in entry.made if name in points]
-        entry = replace(entry.only(points), made=tuple(sorted(follow)))
+        follow = () if set(sweep.task_labels) & {*entry.points} else [name for name in entry.computed if name in points]
+        entry = replace(entry.with_points(points), computed=tuple(sorted(follow)))
         twins = [twin for twin, earlier in entries.items() if _same_runs(earlier, entry)]
         for twin in twins:
             label = entry.method.make.__name__
@@ -270,17 +274,19 @@ def on_task(sweep: Sweep, name: str, make: Callable[[int], Task]) -> Sweep:
 
 
 def _same_runs(first: Entry, second: Entry) -> bool:
-    """Return whether two entries are the same but for how often they are repeated."""
+    """Return whether two entries differ in nothing but the number of repetitions."""
     columns = sorted(map(str, first.points))
-    kinds = [(entry.method, entry.num_rounds, entry.eval_every, entry.made, entry.widens) for entry in (first, second)]
+    kinds = [
+        (entry.method, entry.num_rounds, entry.eval_every, entry.computed, entry.widens) for entry in (first, second)
+    ]
     if kinds[0] != kinds[1] or columns != sorted(map(str, second.points)):
         return False
-    rows, others = (entry.points[columns].sort_values(columns, ignore_index=True) for entry in (first, second))
-    return rows.equals(others)
+    rows, other_rows = (entry.points[columns].sort_values(columns, ignore_index=True) for entry in (first, second))
+    return rows.equals(other_rows)
 
 
 def _more(first: int | None, second: int | None) -> int | None:
-    """Return the larger number of seeds; None is as many as the sweep has."""
+    """Return the larger number of seeds; None stands for the sweep's number."""
     return None if first is None or second is None else max(first, second)
 
 
@@ -295,8 +301,12 @@ def parameters(method: Method) -> tuple[dict[str, inspect.Parameter], set[str]]:
 
 
 def defaults_of(method: Method) -> dict[str, Any]:
-    """Return the defaults of a method's arguments, which rows without them were made with."""
-    return {name: each.default for name, each in parameters(method)[0].items() if each.default is not each.empty}
+    """Return the defaults of a method's arguments, with which rows without them were made."""
+    return {
+        name: parameter.default
+        for name, parameter in parameters(method)[0].items()
+        if parameter.default is not parameter.empty
+    }
 
 
 def ranges(method: Method) -> dict[str, Range]:
@@ -306,14 +316,14 @@ def ranges(method: Method) -> dict[str, Range]:
 
 @cache
 def _parameters(make: Callable) -> tuple[dict[str, inspect.Parameter], set[str], dict[str, Range]]:
-    given = inspect.signature(make, eval_str=True).parameters.values()
-    keywords, stated = {}, {}
-    for parameter in given:
+    declared = inspect.signature(make, eval_str=True).parameters.values()
+    keywords, value_ranges = {}, {}
+    for parameter in declared:
         if parameter.kind is parameter.KEYWORD_ONLY:
             annotation = parameter.annotation
             if get_origin(annotation) is Annotated:
                 annotation, *notes = get_args(annotation)
-                stated.update((parameter.name, note) for note in notes if isinstance(note, Range))
+                value_ranges.update((parameter.name, note) for note in notes if isinstance(note, Range))
             keywords[parameter.name] = parameter.replace(annotation=annotation)
     for name, parameter in keywords.items():
         if name == "self":
@@ -327,7 +337,7 @@ def _parameters(make: Callable) -> tuple[dict[str, inspect.Parameter], set[str],
     traced = {name for name, p in keywords.items() if p.annotation == Scalar}
     if not traced:
         raise InputError(f"no argument of {make.__name__} is annotated with Scalar: annotate those that a sweep varies")
-    return keywords, traced, stated
+    return keywords, traced, value_ranges
 
 
 def _is_plain(value: Any) -> bool:
@@ -338,8 +348,8 @@ def _is_plain(value: Any) -> bool:
 
 
 def arguments(method: Method, point: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a point that the method's factory takes, as plain Python values, defaults filled in. What is
-    left for later stays so.
+    """Return the columns of a point that the method's factory takes, as plain Python values, defaults filled in. A
+    `Later` is returned as it is.
 
     Raises:
         InputError: where a required argument is missing, or a value is out of its range or no number.
@@ -356,8 +366,8 @@ def arguments(method: Method, point: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def argument(method: Method, name: str, value: Any) -> Any:
-    """Return a value of an argument as the method's factory takes it, a plain Python value. What is left for later
-    stays so.
+    """Return a value of an argument as the method's factory takes it, a plain Python value. A `Later` is returned as it
+    is.
 
     Raises:
         InputError: where it is out of its range or no number.
@@ -373,6 +383,6 @@ def argument(method: Method, name: str, value: Any) -> Any:
         if is_int and not float(value).is_integer():
             raise InputError(f"{name} is {value}: it must be a whole number")
         value = float(value) if name in traced else int(value)
-    if stated := ranges(method).get(name):
-        stated.check(name, value)
+    if value_range := ranges(method).get(name):
+        value_range.check(name, value)
     return value

@@ -42,7 +42,7 @@ class Merged(NamedTuple):
     before: int
 
 
-class Source(NamedTuple):
+class PartsFolder(NamedTuple):
     """A folder of parts, the sweep of their rows and a scale that it has, and the request beside them."""
 
     folder: Path
@@ -52,12 +52,12 @@ class Source(NamedTuple):
 
 
 def merge(
-    known: Sweeps, folders: Sequence[Path], out: Path, data_files: DataFiles | None = None
+    sweeps: Sweeps, folders: Sequence[Path], out: Path, data_files: DataFiles | None = None
 ) -> tuple[list[Merged], list[str], list[str]]:
     """Copy the runs in folders into a results folder. The source folders are not changed.
 
     Args:
-        known: all sweeps, by name.
+        sweeps: all sweeps, by name.
         folders: of results, or of a sweep, or in between; the kind of each follows from its content.
         out: the folder of results to copy into.
         data_files: the allowed sources of the sweeps' data, by which points are identified; default DataFiles().
@@ -70,28 +70,28 @@ def merge(
     """
     left_out: list[str] = []
     sources = [source for folder in folders for source in sources_in(Path(folder), left_out)]
-    by_target: dict[tuple[str, str], list[Source]] = {}
+    by_target: dict[tuple[str, str], list[PartsFolder]] = {}
     for source in sources:
         by_target.setdefault((kind_of(source.scale), source.sweep), []).append(source)
     jobs = []
     for (kind, name), group in by_target.items():
-        there = read_request(out / kind / name)
+        stored = read_request(out / kind / name)
         for of_kind in dict.fromkeys(source.request.kind if source.request else None for source in group):
-            mine = [source for source in group if (source.request.kind if source.request else None) == of_kind]
-            requests = [source.request for source in mine if source.request]
+            members = [source for source in group if (source.request.kind if source.request else None) == of_kind]
+            requests = [source.request for source in members if source.request]
             if requests:  # for the values of all of them
-                same = [there] if there is not None and there.kind == of_kind else []
-                mine[0] = mine[0]._replace(request=reduce(GridRequest.joined, [*same, *requests]))
-            if sweeps := _sweeps_of(known, mine[0], left_out):
-                jobs.append((out / kind / name, mine, points_of(sweeps, data_files or DataFiles())))
+                same = [stored] if stored is not None and stored.kind == of_kind else []
+                members[0] = members[0]._replace(request=reduce(GridRequest.joined, [*same, *requests]))
+            if current := _sweeps_of(sweeps, members[0], left_out):
+                jobs.append((out / kind / name, members, points_of(current, data_files or DataFiles())))
     merged, notes = [], []
     for folder, group, points in jobs:
-        done = _into(folder, group, points, left_out, notes)
-        merged += [done] if done else []
+        outcome = _into(folder, group, points, left_out, notes)
+        merged += [outcome] if outcome else []
     return merged, left_out, notes
 
 
-def sources_in(folder: Path, left_out: list[str]) -> list[Source]:
+def sources_in(folder: Path, left_out: list[str]) -> list[PartsFolder]:
     """Return the folders of parts in a folder, itself included; what of them cannot be read is added to `left_out`.
 
     Raises:
@@ -100,7 +100,9 @@ def sources_in(folder: Path, left_out: list[str]) -> list[Source]:
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder: give a folder of results or of a sweep")
     files = [path for path in folder.rglob("*.parquet") if path.name != COLUMNS]
-    places = {path.parent for path in files if not any(part[0] in "._" for part in path.relative_to(folder).parts)}
+    places = {
+        path.parent for path in files if not any(component[0] in "._" for component in path.relative_to(folder).parts)
+    }
     if not places:
         raise InputError(f"{folder} holds no results: give a folder of results or of a sweep")
     sources = []
@@ -111,25 +113,25 @@ def sources_in(folder: Path, left_out: list[str]) -> list[Source]:
             left_out += problems or [f"{place} holds no rows"]
         else:
             scale = str(table["scale"][0]) if "scale" in table.column_names else ""
-            sources.append(Source(place, scale, str(table["sweep"][0]), read_request(place)))
+            sources.append(PartsFolder(place, scale, str(table["sweep"][0]), read_request(place)))
     return sources
 
 
-def _sweeps_of(known: Sweeps, source: Source, left_out: list[str]) -> list[Sweep]:
+def _sweeps_of(sweeps: Sweeps, source: PartsFolder, left_out: list[str]) -> list[Sweep]:
     """Return the current sweeps of a folder's runs; where there are none, that is added to `left_out`."""
     try:
-        return sweeps_named(known, source.sweep, source.scale, source.request)
+        return sweeps_named(sweeps, source.sweep, source.scale, source.request)
     except InputError as error:
         left_out.append(f"{source.folder}: {error}")
         return []
 
 
-def sweeps_named(known: Sweeps, name: str, scale: str, request: GridRequest | None) -> list[Sweep]:
+def sweeps_named(sweeps: Sweeps, name: str, scale: str, request: GridRequest | None) -> list[Sweep]:
     """Return the sweep of a folder at a scale, and then at the others whose results the same folder has."""
-    return [sweep_named(known, name, each, request) for each in ([scale] if request else together_with(scale))]
+    return [sweep_named(sweeps, name, other, request) for other in ([scale] if request else together_with(scale))]
 
 
-def sweep_named(known: Sweeps, name: str, scale: str, request: GridRequest | None) -> Sweep:
+def sweep_named(sweeps: Sweeps, name: str, scale: str, request: GridRequest | None) -> Sweep:
     """Return the sweep of a results folder of that name: the suite's, on another task, or over a user's own values.
 
     Raises:
@@ -138,13 +140,13 @@ def sweep_named(known: Sweeps, name: str, scale: str, request: GridRequest | Non
     if scale not in SCALES:
         raise InputError(f"{name} has the unknown scale {scale!r}: only results of sweeps can be merged")
     if request is not None:
-        return requested(known, request, checked_name(name, known))
-    if name in known:
-        return known[name](scale)
-    for sweep in known:
+        return requested(sweeps, request, checked_name(name, sweeps))
+    if name in sweeps:
+        return sweeps[name](scale)
+    for sweep in sweeps:
         task = name.removeprefix(f"{sweep}_on_")
         if task != name and task in TASKS:
-            return on_task(known[sweep](scale), task, task_named(task))
+            return on_task(sweeps[sweep](scale), task, task_named(task))
     raise InputError(f"no sweep is called {name!r}: results over your own values need the file _request.json")
 
 
@@ -154,44 +156,44 @@ def points_of(sweeps: Iterable[Sweep], data_files: DataFiles) -> dict[str, Point
     Raises:
         InputError: where its data are not available.
     """
-    found = {}
+    points = {}
     for sweep in sweeps:
         trial = sweep.repetitions()[0][0]
         tasks = {name: sweep.task(name, trial, data_files) for name in sweep.tasks}
-        found |= {point.id: point for group in resolve(sweep, tasks).values() for point in group}
-    return found
+        points |= {point.id: point for group in resolve(sweep, tasks).values() for point in group}
+    return points
 
 
 def _into(
-    folder: Path, sources: list[Source], points: dict[str, Point], left_out: list[str], notes: list[str]
+    folder: Path, sources: list[PartsFolder], points: dict[str, Point], left_out: list[str], notes: list[str]
 ) -> Merged | None:
     with Store(folder) as store:
         request = sources[0].request
-        there = read_request(folder)
-        same = (there.kind if there else None) == (request.kind if request else None)
-        if not same and (there is not None or parts_in(folder)):
+        stored = read_request(folder)
+        same = (stored.kind if stored else None) == (request.kind if request else None)
+        if not same and (stored is not None or parts_in(folder)):
             left_out.append(f"{sources[0].folder}: {folder} holds results over other values: rename one of the folders")
             return None
         shapes = shapes_of(points.values())
         store.open_parts(shapes, twice=True)
         notes += store.notes
-        here = parts_in(folder)
-        tables: list[tuple[Path | None, pa.Table]] = [(None, read_part(path)) for path in here]
+        paths = parts_in(folder)
+        tables: list[tuple[Path | None, pa.Table]] = [(None, read_part(path)) for path in paths]
         for source in sources:
             if source.folder.resolve() != folder.resolve():
                 tables += readable_parts(source.folder, left_out, AGAIN)
         kept, schemas, seen, twice, added, other_ids = [], {}, set(), 0, 0, 0
-        known = Points(shapes)
-        here_as = {id: row["point"] for id, row in store.known_as.items()}
+        recognised_points = Points(shapes)
+        stored_ids = {id: row["point"] for id, row in store.known_as.items()}
         for number, (path, table) in enumerate(tables):
-            found = known.recognised(settings_in(table))
+            point_of = recognised_points.recognised(settings_in(table))
             if path is not None:
-                sound = sound_runs(table, table.schema, shapes, points=found)
+                sound = sound_runs(table, table.schema, shapes, points=point_of)
                 if sound.left_out:
                     left_out.append(f"{path}: {in_words(sound.left_out)}")
                 table = table.filter(pa.array(sound.kept))
             # All runs of a point have the id under which the folder has it.
-            one_id = renamed(table, {id: here_as.setdefault(of, id) for id, of in found.items()})
+            one_id = renamed(table, {id: stored_ids.setdefault(point, id) for id, point in point_of.items()})
             other_ids += path is None and one_id is not table
             table = one_id
             runs = set(runs_in(table).itertuples(index=False, name=None))
@@ -199,19 +201,19 @@ def _into(
             added += len(runs - seen) if path is not None else 0
             kept.append(_once(table, runs - seen))
             if len(kept[-1]):
-                schemas[path or here[number]] = table.schema
+                schemas[path or paths[number]] = table.schema
             seen |= runs
         unified(schemas)
         parts = _joined([table for table in kept if len(table)])
-        if request is not None and request != there:
+        if request is not None and request != stored:
             write_request(folder, request)
-        if parts and (added or twice or other_ids or len(parts) < len(here)):
+        if parts and (added or twice or other_ids or len(parts) < len(paths)):
             store.replace(parts)
-        return Merged(folder, added, twice, len(seen), len(parts_in(folder)), len(here))
+        return Merged(folder, added, twice, len(seen), len(parts_in(folder)), len(paths))
 
 
 def compact(folder: Path, changed: Callable[[pa.Table], pa.Table] | None = None) -> None:
-    """Join the parts of a folder into few, at one moment; nothing else changes.
+    """Join the parts of a folder into few, atomically; nothing else changes.
 
     Args:
         folder: of parts.

@@ -25,52 +25,58 @@ NEEDED = ("version", "wall_s", "compile_s")  # columns by which runs are counted
 LABELS = ("dataset", "num_clients", "num_features", "data_share")  # of the data
 
 
-class Rest(NamedTuple):
-    """The state of an entry of a sweep, or of all of it.
+class Coverage(NamedTuple):
+    """How much of an entry of a sweep, or of a sweep, has been run.
 
-    wanted, there: numbers of runs.
+    total, finished: numbers of runs.
     hours: of a core, for the missing runs; None where nothing was measured.
     """
 
-    wanted: int
-    there: int
+    total: int
+    finished: int
     hours: float | None
 
     @property
     def missing(self) -> int:
-        return self.wanted - self.there
+        return self.total - self.finished
 
 
 class Status(NamedTuple):
     """One sweep at one scale.
 
+    other_runs: runs in the folder that belong to no entry.
     problems: what is damaged or foreign, a sentence each, if this was checked.
     """
 
     sweep: str
     scale: str
     folder: Path
-    entries: dict[str, Rest]
-    others: int
+    entries: dict[str, Coverage]
+    other_runs: int
     problems: list[str]
 
     @property
-    def whole(self) -> Rest:
-        parts = list(self.entries.values())
-        known = [part.hours for part in parts if part.hours is not None]
-        hours = sum(known) if known or not any(part.missing for part in parts) else None
-        return Rest(sum(part.wanted for part in parts), sum(part.there for part in parts), hours)
+    def total(self) -> Coverage:
+        entries = list(self.entries.values())
+        measured = [entry.hours for entry in entries if entry.hours is not None]
+        hours = sum(measured) if measured or not any(entry.missing for entry in entries) else None
+        return Coverage(sum(entry.total for entry in entries), sum(entry.finished for entry in entries), hours)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the status as plain values for JSON."""
 
-        def plain(rest: Rest) -> dict[str, Any]:
-            hours = None if rest.hours is None else round(rest.hours, 4)
-            return {"wanted": rest.wanted, "there": rest.there, "missing": rest.missing, "core_hours": hours}
+        def plain(coverage: Coverage) -> dict[str, Any]:
+            hours = None if coverage.hours is None else round(coverage.hours, 4)
+            return {
+                "wanted": coverage.total,
+                "there": coverage.finished,
+                "missing": coverage.missing,
+                "core_hours": hours,
+            }
 
-        entries = {label: plain(rest) for label, rest in self.entries.items()}
-        head = {"sweep": self.sweep, "scale": self.scale, "folder": str(self.folder)} | plain(self.whole)
-        return head | {"entries": entries, "other_runs": self.others, "problems": self.problems}
+        entries = {label: plain(coverage) for label, coverage in self.entries.items()}
+        head = {"sweep": self.sweep, "scale": self.scale, "folder": str(self.folder)} | plain(self.total)
+        return head | {"entries": entries, "other_runs": self.other_runs, "problems": self.problems}
 
 
 def status(sweep: Sweep, scale: str, folder: Path) -> Status:
@@ -79,13 +85,13 @@ def status(sweep: Sweep, scale: str, folder: Path) -> Status:
     Raises:
         InputError: where a part cannot be opened.
     """
-    done, problems = runs_there(folder)
+    runs, problems = runs_there(folder)
     entries, matched = {}, 0
     for label, entry in sweep.entries.items():
-        of_entry = done[done["algorithm"] == label] if len(done) else done
-        entries[label], known = _rest(sweep, entry, of_entry, done)
-        matched += known
-    return Status(sweep.name, scale, folder, entries, len(done) - matched, problems)
+        of_entry = runs[runs["algorithm"] == label] if len(runs) else runs
+        entries[label], count = _coverage(sweep, entry, of_entry, runs)
+        matched += count
+    return Status(sweep.name, scale, folder, entries, len(runs) - matched, problems)
 
 
 def runs_there(folder: Path) -> tuple[pd.DataFrame, list[str]]:
@@ -106,33 +112,33 @@ def runs_there(folder: Path) -> tuple[pd.DataFrame, list[str]]:
     return runs.drop_duplicates(IDENTITY).reset_index(drop=True), problems
 
 
-def _rest(sweep: Sweep, entry: Entry, runs: pd.DataFrame, all_runs: pd.DataFrame) -> tuple[Rest, int]:
-    """Return what is missing of an entry, and how many of the folder's runs belong to it."""
+def _coverage(sweep: Sweep, entry: Entry, runs: pd.DataFrame, all_runs: pd.DataFrame) -> tuple[Coverage, int]:
+    """Return how much of an entry has been run, and how many of the folder's runs belong to it."""
     rows = [
         {str(k): v for k, v in record.items() if k != "task"}
         | arguments(entry.method, {str(k): v for k, v in record.items()})
         for record in entry.points.to_dict("records")
     ]
     points = pd.DataFrame(rows)
-    names = [name for name in points if name not in entry.made]
+    names = [name for name in points if name not in entry.computed]
     repetitions = pd.DataFrame(sweep.repetitions(entry), columns=["trial", "seed"])
     keys = rows_as_text(points, names)
-    wanted = len(points) * len(repetitions)
-    there = pd.DataFrame(columns=["key", "trial", "seed"])
+    total = len(points) * len(repetitions)
+    present = pd.DataFrame(columns=["key", "trial", "seed"])
     runs = runs[runs["version"] == entry.method.version] if len(runs) else runs
     if len(runs):
         settings = rows_as_text(runs, names, defaults_of(entry.method))
-        there = runs[["point", "trial", "seed"]].assign(key=settings)
-        there = there[there["key"].isin(set(keys))].merge(repetitions, on=["trial", "seed"])
+        present = runs[["point", "trial", "seed"]].assign(key=settings)
+        present = present[present["key"].isin(set(keys))].merge(repetitions, on=["trial", "seed"])
     # Points that differ only in the task share a key, so up to their number of its runs count.
     counts = keys.value_counts()
-    done = there.groupby(["key", "trial", "seed"]).size() if len(there) else pd.Series(dtype=int)
-    most = counts.reindex(done.index.get_level_values("key")).to_numpy() if len(done) else np.array([])
-    have = done.clip(upper=most).groupby("key").sum() if len(done) else pd.Series(dtype=int)
+    copies = present.groupby(["key", "trial", "seed"]).size() if len(present) else pd.Series(dtype=int)
+    most = counts.reindex(copies.index.get_level_values("key")).to_numpy() if len(copies) else np.array([])
+    have = copies.clip(upper=most).groupby("key").sum() if len(copies) else pd.Series(dtype=int)
     share = have.reindex(keys).fillna(0).to_numpy() / counts.reindex(keys).to_numpy()
     missing = len(repetitions) - share.astype(float)
     hours = _hours(entry, points.assign(missing=missing), runs, all_runs)
-    return Rest(wanted, int(have.sum()), hours), len(there)
+    return Coverage(total, int(have.sum()), hours), len(present)
 
 
 def _hours(entry: Entry, points: pd.DataFrame, runs: pd.DataFrame, all_runs: pd.DataFrame) -> float | None:
@@ -159,12 +165,12 @@ def _hours(entry: Entry, points: pd.DataFrame, runs: pd.DataFrame, all_runs: pd.
 
 
 def statuses(
-    known: Sweeps, names: Sequence[str], scale: str, out: Path, data_files: DataFiles, *, verified: bool = False
+    sweeps: Sweeps, names: Sequence[str], scale: str, out: Path, data_files: DataFiles, *, verified: bool = False
 ) -> list[Status]:
     """Return the statuses of sweeps at a scale.
 
     Args:
-        known: all sweeps, by name.
+        sweeps: all sweeps, by name.
         names: of sweeps, or of folders with a user's own values; none means all of both.
         scale: smoke, laptop or paper.
         out: the folder of results.
@@ -180,36 +186,38 @@ def statuses(
         raise InputError(f"{out} is not a folder: choose the folder of results by --out")
     if verified and not (out / kind_of(scale)).is_dir():
         raise InputError(f"there are no results at scale {scale} in {out}: choose another --scale or --out")
-    own = [path.parent.name for path in sorted((out / kind_of(scale)).glob(f"*/{REQUEST}"))]
+    requests = [path.parent.name for path in sorted((out / kind_of(scale)).glob(f"*/{REQUEST}"))]
     for name in names:
-        if name not in known and name not in own and not parts_in(of_scale(out, scale, name)):
-            raise unknown_name("sweep", name, [*known, *own])
-    found = []
-    for name in names or [*known, *own]:
+        if name not in sweeps and name not in requests and not parts_in(of_scale(out, scale, name)):
+            raise unknown_name("sweep", name, [*sweeps, *requests])
+    results = []
+    for name in names or [*sweeps, *requests]:
         folder = of_scale(out, scale, name)
         request = read_request(folder)
         try:
-            sweep, *others = sweeps_named(known, name, scale, request)
+            sweep, *other_scales = sweeps_named(sweeps, name, scale, request)
         except InputError as error:
             if request is None:
                 raise
             raise InputError(f"{folder / REQUEST} cannot be used: {error}") from None
-        found_here = status(sweep, scale, folder)
-        problems = verify(sweep, folder, data_files, others) if verified else found_here.problems
-        found.append(found_here._replace(problems=problems))
-    return found
+        state = status(sweep, scale, folder)
+        problems = verify(sweep, folder, data_files, other_scales) if verified else state.problems
+        results.append(state._replace(problems=problems))
+    return results
 
 
-def verify(sweep: Sweep, folder: Path, data_files: DataFiles | None = None, others: Sequence[Sweep] = ()) -> list[str]:
+def verify(
+    sweep: Sweep, folder: Path, data_files: DataFiles | None = None, other_scales: Sequence[Sweep] = ()
+) -> list[str]:
     """Return what is damaged, foreign or duplicated in a folder's parts, a sentence each. Nothing is changed.
 
-    `others`: the sweep at other scales whose results the folder may have.
+    `other_scales`: the sweep at other scales whose results the folder may have.
 
     Where the sweep's data are not available, the ids of points cannot be checked, and a sentence reports this.
     """
     problems, points = [], None
     try:
-        points = points_of([sweep, *others], data_files or DataFiles()) if parts_in(folder) else {}
+        points = points_of([sweep, *other_scales], data_files or DataFiles()) if parts_in(folder) else {}
     except InputError as error:
         problems.append(f"ids in {folder} are not checked, since data are missing: {error}")
     seen: set[tuple] = set()
@@ -222,24 +230,26 @@ def verify(sweep: Sweep, folder: Path, data_files: DataFiles | None = None, othe
     return problems
 
 
-def written(statuses: Sequence[Status], by_entry: bool) -> str:
+def as_text(statuses: Sequence[Status], by_entry: bool) -> str:
     """Return a table for users: a line a sweep, and, if `by_entry`, a line an entry."""
     lines = [("sweep", "there", "missing", "core-hours")]
     for status in statuses:
-        lines.append(_line(status.sweep, status.whole))
+        lines.append(_line(status.sweep, status.total))
         if by_entry:
-            lines += [_line(f"  {label}", rest) for label, rest in status.entries.items()]
+            lines += [_line(f"  {label}", coverage) for label, coverage in status.entries.items()]
     widths = [max(len(line[place]) for line in lines) for place in range(4)]
     table = "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
     )
-    known = [status.whole.hours for status in statuses if status.whole.missing and status.whole.hours is not None]
-    unknown = sum(status.whole.missing for status in statuses if status.whole.hours is None)
-    rest = [f"{sum(known):.3g} core-hours"] * bool(known) + [f"{unknown:,} runs without a rate"] * bool(unknown)
+    measured = [status.total.hours for status in statuses if status.total.missing and status.total.hours is not None]
+    unmeasured = sum(status.total.missing for status in statuses if status.total.hours is None)
+    remainder = [f"{sum(measured):.3g} core-hours"] * bool(measured) + [f"{unmeasured:,} runs without a rate"] * bool(
+        unmeasured
+    )
     note = "A process counts as one core; rates are those of the CPUs that made the rows."
-    return f"{table}\n\nThe rest: {', and '.join(rest) or 'nothing'}. {note}"
+    return f"{table}\n\nThe rest: {', and '.join(remainder) or 'nothing'}. {note}"
 
 
-def _line(name: str, rest: Rest) -> tuple[str, str, str, str]:
-    hours = "" if not rest.missing else "?" if rest.hours is None else f"{rest.hours:.3g}"
-    return name, f"{rest.there:,} of {rest.wanted:,}", f"{rest.missing:,}", hours
+def _line(name: str, coverage: Coverage) -> tuple[str, str, str, str]:
+    hours = "" if not coverage.missing else "?" if coverage.hours is None else f"{coverage.hours:.3g}"
+    return name, f"{coverage.finished:,} of {coverage.total:,}", f"{coverage.missing:,}", hours

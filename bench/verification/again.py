@@ -91,7 +91,7 @@ def prepare(run: Run, tasks: Tasks) -> Prepared:
     candidates = _candidates(entry, run) if entry else pd.DataFrame()
     if entry is None or candidates.empty:
         raise Gone(f"{run.sweep} has no such point of {run.algorithm}")
-    part = sweep._replace(entries={run.algorithm: entry.only(candidates)})
+    part = sweep._replace(entries={run.algorithm: entry.with_points(candidates)})
     default = next(iter(sweep.tasks))
     names = dict.fromkeys(candidates.get("task", [default]))
     trial = sweep.repetitions()[0][0]
@@ -117,6 +117,6 @@ def _as_it_was(point: Point, run: Run) -> Point:
 
 def _candidates(entry: Entry, run: Run) -> pd.DataFrame:
     """Return the entry's points with the run's settings; several where they differ in their data alone."""
-    names = [column for column in entry.points if column not in entry.made and column != "task"]
+    names = [column for column in entry.points if column not in entry.computed and column != "task"]
     text = rows_as_text(pd.DataFrame([run.first]), names, defaults_of(entry.method)).iloc[0]
     return entry.points[(rows_as_text(entry.points, names) == text).to_numpy()].reset_index(drop=True)

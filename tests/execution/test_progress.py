@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from bench.execution import progress
-from bench.execution.progress import Command, Meter, Piece, Step, duration
+from bench.execution.progress import Command, Increment, Meter, Piece, duration
 
 
 def said(capsys) -> list[str]:
@@ -18,14 +18,14 @@ def said(capsys) -> list[str]:
 def test_what_is_left_counts_the_seconds_of_rounds_that_were_measured_here(capsys, monkeypatch):
     """100 run-rounds in 20 s, and 300 that an earlier command did."""
     monkeypatch.setattr(progress, "SELDOM_S", 0.0)
-    with Meter("x", 1000, every=0.0) as meter:
+    with Meter("x", 1000, interval_s=0.0) as meter:
         piece = Piece(meter)
-        piece.report(Step(300, said="300 are done"))
-        piece.report(Step(100, 20.0))
+        piece.report(Increment(300, message="300 are done"))
+        piece.report(Increment(100, 20.0))
         assert said(capsys) == ["300 are done", "x: 30 %", "x: 40 %, 5 run-rounds/s, about 2 min left"]
         piece.undo()
         meter.workers = 4
-        meter.report(Step(1000, 200.0))
+        meter.report(Increment(1000, 200.0))
     assert said(capsys)[-1] == "x: 100 %, 20 run-rounds/s"
 
 
@@ -37,7 +37,7 @@ def test_lines_become_seldom(capsys, monkeypatch):
         meter.command.warned, lines = True, []
         for second in range(5000):
             times.append(float(second))
-            meter.report(Step(1, 1.0))
+            meter.report(Increment(1, 1.0))
             lines += [second] * len(said(capsys))
     gaps = [two - one for one, two in pairwise(lines)]
     assert gaps[0] == 10
@@ -48,12 +48,12 @@ def test_lines_become_seldom(capsys, monkeypatch):
 def test_a_command_that_takes_more_than_five_minutes_says_so_once(capsys):
     command = Command()
     with Meter("x", 1000, command=command) as meter:
-        meter.report(Step(1, 1.0))
+        meter.report(Increment(1, 1.0))
         assert said(capsys) == []
-        meter.report(Step(9, 9.0))
+        meter.report(Increment(9, 9.0))
         assert said(capsys) == ["This takes about 17 min."]
     with Meter("y", 1000, command=command) as meter:
-        meter.report(Step(10, 10.0))
+        meter.report(Increment(10, 10.0))
         assert said(capsys) == []
 
 
@@ -62,7 +62,7 @@ def test_every_sweep_that_is_worked_on_has_a_bar_on_a_terminal(monkeypatch):
     monkeypatch.setattr(progress, "Console", lambda **_: Console(file=written, force_terminal=True, width=100))
     command = Command()
     with Meter("first", 10, command=command) as first, Meter("second", 10, command=command) as second:
-        first.report(Step(5, 1.0))
+        first.report(Increment(5, 1.0))
         second.say("a note")
         assert [(task.description, task.completed) for task in command.bar.tasks] == [("first", 5), ("second", 0)]
         assert command.bar.tasks[0].fields["now"] == "5 run-rounds/s, about 1 s left"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tiny_sweeps import TASK, resolved, walks
 
 from bench.errors import InputError
-from bench.execution.queue import Block, Queue
+from bench.execution.queue import Block, WorkQueue
 from bench.execution.unit import Outcome
 
 ROWS = pd.DataFrame()
@@ -35,7 +35,7 @@ def runs_of(block: Block, points: int | None = None, runs: int | None = None) ->
 def test_every_run_is_done_once_whatever_fits(sizes, workers, most, shared_sizes, data):
     """Memory may run out, a part may be all that fits, workers may die: in the end each run was trained once."""
     blocks = [block(points, runs, trial + 10 * n) for n, (points, runs, trial) in enumerate(sizes)]
-    queue, done = Queue(blocks, workers=workers, most=most, shared_sizes=shared_sizes), Counter()
+    queue, done = WorkQueue(blocks, workers=workers, most=most, shared_sizes=shared_sizes), Counter()
     while queue:
         unit = queue.pop()
         assert len(unit.points) <= (most or 12)
@@ -56,7 +56,7 @@ def test_every_run_is_done_once_whatever_fits(sizes, workers, most, shared_sizes
 
 
 def test_a_block_that_is_most_of_the_work_is_shared_equally():
-    queue = Queue([block(12)], workers=3)
+    queue = WorkQueue([block(12)], workers=3)
     units = [queue.pop() for _ in range(3)]
     assert [len(unit.points) for unit in units] == [4, 4, 4]
     assert not queue
@@ -64,35 +64,35 @@ def test_a_block_that_is_most_of_the_work_is_shared_equally():
 
 
 def test_the_last_unit_is_filled_up_to_the_program_of_the_others():
-    queue = Queue([block(7)], workers=2)
+    queue = WorkQueue([block(7)], workers=2)
     assert [(len(unit.points), unit.chunk) for unit in (queue.pop(), queue.pop())] == [(4, 4), (3, 4)]
 
 
 def test_rounded_units_fit_the_points_and_are_nearly_equal():
     for points, units in ((12, [(6, 6), (6, 6)]), (11, [(6, 6), (5, 6)]), (7, [(4, 4), (3, 4)]), (9, [(6, 6), (3, 6)])):
-        queue = Queue([block(points)], workers=2, shared_sizes=True)
+        queue = WorkQueue([block(points)], workers=2, shared_sizes=True)
         assert [(len(unit.points), unit.chunk) for unit in (queue.pop(), queue.pop())] == units
         assert not queue
-    queue = Queue([block(12, size=10**6)] * 3, workers=2, shared_sizes=True)
+    queue = WorkQueue([block(12, size=10**6)] * 3, workers=2, shared_sizes=True)
     assert [queue.pop().chunk for _ in range(2)] == [16, 16]  # whole blocks, with room for more points
-    queue = Queue([block(12)], workers=2, most=5, shared_sizes=True)
+    queue = WorkQueue([block(12)], workers=2, most=5, shared_sizes=True)
     assert [(len(unit.points), unit.chunk) for unit in (queue.pop(), queue.pop())] == [(5, 5), (5, 5)]
 
 
 def test_many_blocks_are_not_cut_and_the_longest_is_first():
     blocks = [block(size, trial=size) for size in (3, 12, 5, 4, 6, 7, 2, 8)]
-    queue = Queue(blocks, workers=2)
+    queue = WorkQueue(blocks, workers=2)
     assert [len(queue.pop().points) for _ in range(4)] == [12, 8, 7, 6]
 
 
 def test_little_work_is_not_cut():
     """A second program would take longer to compile than it saves."""
-    queue = Queue([block(12, size=10**6)], workers=4)
+    queue = WorkQueue([block(12, size=10**6)], workers=4)
     assert len(queue.pop().points) == 12
 
 
 def test_runs_are_shared_where_points_are_few():
-    queue = Queue([block(1, runs=4)], workers=2)
+    queue = WorkQueue([block(1, runs=4)], workers=2)
     assert [unit.runs for unit in (queue.pop(), queue.pop())] == [((0, 0), (0, 1)), ((0, 2), (0, 3))]
 
 
@@ -100,7 +100,7 @@ def test_what_was_measured_replaces_the_guess():
     """The smaller data set has the slower program; after one unit of it, and of the other, its blocks go first."""
     small, large = block(1, size=10**8), block(1, size=10**9, trial=1)
     large = Block(("other", 1), large.task_bytes, large.points, large.runs)
-    queue = Queue([small, large], workers=2)
+    queue = WorkQueue([small, large], workers=2)
     assert queue.seconds(large) > queue.seconds(small)
     for unit, seconds in ((small, 100.0), (large, 1.0)):
         queue.finished(unit, Outcome(ROWS, 1, 1, 1, seconds, 0.0))
@@ -109,7 +109,7 @@ def test_what_was_measured_replaces_the_guess():
 
 
 def test_a_worker_may_die_once_of_a_unit():
-    queue = Queue([block(2)])
+    queue = WorkQueue([block(2)])
     unit = queue.pop()
     assert queue.died(unit)
     again = queue.pop()
@@ -119,11 +119,13 @@ def test_a_worker_may_die_once_of_a_unit():
 
 
 def test_one_point_that_does_not_fit_is_named():
-    queue = Queue([block(1)])
+    queue = WorkQueue([block(1)])
     with pytest.raises(InputError, match="synthetic needs more memory than is available, even for one point"):
         queue.finished(queue.pop(), Outcome(None, 1, 1, 1, 0.0, 0.0))
 
 
 def test_the_guess_counts_bytes():
     task = TASK(0)
-    assert Queue([block(1, size=2 * task.num_examples.nbytes)]).total() == 2 * Queue([block(1, size=48)]).total()
+    assert (
+        WorkQueue([block(1, size=2 * task.num_examples.nbytes)]).total() == 2 * WorkQueue([block(1, size=48)]).total()
+    )

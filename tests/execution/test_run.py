@@ -13,7 +13,7 @@ from tiny_sweeps import EVERY, KEY, ROUNDS, TASK, WALK, assert_same_rows, run, t
 from bench.data.tasks.synthetic import synthetic
 from bench.errors import InputError
 from bench.execution import run as running
-from bench.execution.progress import Step
+from bench.execution.progress import Increment
 from bench.execution.run import run_sweep
 from bench.store import part_files
 from bench.sweeps.spec import Entry, grid, on_task, select
@@ -69,13 +69,13 @@ def test_more_seeds_are_run_and_the_old_ones_are_not(tmp_path, undisturbed, call
 
 
 def test_a_selection_first_and_the_rest_later_are_the_whole(tmp_path, undisturbed, calls):
-    chosen = run(select(walks(), "step_size in (0.2, 0.4)"), tmp_path, whole=walks())
+    chosen = run(select(walks(), "step_size in (0.2, 0.4)"), tmp_path, full_sweep=walks())
     assert sorted(chosen["step_size"].unique()) == [0.2, 0.4]
     calls.clear()
     assert_same_rows(run(walks(), tmp_path), undisturbed)
     assert calls == [(2, 1), (2, 1)]
     calls.clear()
-    run(select(walks(), "step_size == 0.1"), tmp_path, whole=walks())
+    run(select(walks(), "step_size == 0.1"), tmp_path, full_sweep=walks())
     assert calls == []
     assert not (tmp_path / "smoke" / "tiny" / "_stale").exists()
 
@@ -90,12 +90,12 @@ def test_data_of_no_selected_point_are_loaded_only_where_the_folder_has_results_
     points = grid(task=["synthetic", "other"], step_size=[0.1, 0.2])
     both = walks(points=points, tasks={"synthetic": TASK, "other": other})
     part = select(both, "task == 'synthetic'")
-    run(part, tmp_path, whole=both)
+    run(part, tmp_path, full_sweep=both)
     assert not loaded
     run(both, tmp_path)
     assert len(run(both, tmp_path).groupby(["point", "trial", "seed"])) == 8
     loaded.clear()
-    run(part, tmp_path, whole=both)
+    run(part, tmp_path, full_sweep=both)
     assert loaded, "the other results were not recognised"
     assert len(run(both, tmp_path).groupby(["point", "trial", "seed"])) == 8
 
@@ -164,7 +164,7 @@ def test_another_task_has_a_folder_of_its_own(tmp_path, undisturbed):
 def test_a_line_of_progress_is_written_as_it_is(capsys):
     with running.Meter("x", 10) as meter:
         meter.say("/data/:bomb:/[bold]results")
-        meter.report(Step(10, 2.0))
+        meter.report(Increment(10, 2.0))
     said = capsys.readouterr().err.splitlines()
     assert said[0] == "/data/:bomb:/[bold]results"
     assert said[1] == "x: 100 %, 5 run-rounds/s"
@@ -191,7 +191,7 @@ def test_a_copied_part_is_refused_when_read(tmp_path):
 def test_small_selections_share_the_programs_of_their_sizes_rounded_up(tmp_path):
     whole = walks(steps=tuple(np.linspace(0.1, 1.1, 11)))
     for selection in ("step_size < 0.55", "step_size > 0.55 and step_size < 0.85", "step_size > 0.85"):  # 5, 3 and 3
-        run_sweep(select(whole, selection), whole=whole, scale="smoke", out=tmp_path, shared_sizes=True)
+        run_sweep(select(whole, selection), full_sweep=whole, scale="smoke", out=tmp_path, shared_sizes=True)
     rows = table(tmp_path / "smoke" / "tiny")
     assert rows.groupby("step_size")["points_per_chunk"].first().tolist() == [8] * 5 + [4] * 6
     assert len(rows.drop_duplicates(["point", "trial", "seed"])) == 22

@@ -11,7 +11,7 @@ from tiny_sweeps import assert_same_rows, table, walks
 from bench.errors import InputError
 from bench.execution import run as running
 from bench.execution.pool import Pool
-from bench.execution.queue import Block, Queue
+from bench.execution.queue import Block, WorkQueue
 from bench.execution.run import Opener, opened, run_all
 from bench.execution.unit import Trainer
 from bench.processes import WorkerDied
@@ -123,7 +123,7 @@ def test_no_program_is_compiled_twice_while_there_is_other_work():
     assert block.guess_s == pytest.approx(10)
     sizes = {}
     for elsewhere_s in (0.0, 60.0):
-        queue = Queue([block], workers=2)
+        queue = WorkQueue([block], workers=2)
         queue.elsewhere_s = elsewhere_s
         sizes[elsewhere_s] = len(queue.pop().points)
     assert sizes == {0.0: len(points) // 2, 60.0: len(points)}

@@ -35,7 +35,7 @@ def noisy(task, *, step_size) -> Algorithm:
 
 def run(monkeypatch, *, stride: int, part_s: float, make=noisy, static=(), columns=None) -> tuple[dict, list[int]]:
     """What the engine measures in twice ROUNDS rounds of a new program, and the numbers of rounds that it reports."""
-    monkeypatch.setattr(engine, "PART_S", part_s)
+    monkeypatch.setattr(engine, "CALL_S", part_s)
     monkeypatch.setattr(engine, "stride_of", lambda num_rounds: stride)
     program, columns = engine.Program(make, static, ROUNDS), columns or {"step_size": np.array([0.1, 0.2, 0.3])}
     num_points = len(columns["step_size"])
@@ -80,7 +80,7 @@ def test_parts_take_about_as_long_as_asked_for():
     step = engine.Step(compiled, 40, 1, {})
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(engine.time, "monotonic", lambda: next(clock))
-        patched.setattr(engine, "PART_S", 2.0)
+        patched.setattr(engine, "CALL_S", 2.0)
         step(None, None, None, None, 0)
     assert calls[0] == 1
     assert set(calls[1:-1]) == {8}
@@ -89,7 +89,7 @@ def test_parts_take_about_as_long_as_asked_for():
 
 @pytest.mark.parametrize("part_s", [0.0, 1e9])
 def test_a_worker_reports_all_rounds(monkeypatch, part_s):
-    monkeypatch.setattr(engine, "PART_S", part_s)
+    monkeypatch.setattr(engine, "CALL_S", part_s)
     sweep = walks(eval_every=None)
     ((_, points),) = resolved(sweep).items()
     trainer, steps = Trainer(1e9), []

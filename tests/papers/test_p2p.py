@@ -49,7 +49,7 @@ def sized(sweep: Sweep) -> Sweep:
     if sweep.name != "p2p_movielens":
         return sweep
     entries = {
-        label: entry.only(entry.points.assign(num_ticks=USERS)) if "num_ticks" in entry.points else entry
+        label: entry.with_points(entry.points.assign(num_ticks=USERS)) if "num_ticks" in entry.points else entry
         for label, entry in sweep.entries.items()
     }
     return sweep._replace(entries=entries)

@@ -28,7 +28,7 @@ from bench.privacy.accounting import epsilon
 from bench.store import part_files
 from bench.store.complete_runs import TOLERANCE, Points, Shape, as_text, rounded, settings_in
 from bench.sweeps.points import Point, resolve
-from bench.sweeps.spec import Entry, Sweep, defaults_of, grid, known, select
+from bench.sweeps.spec import Entry, Sweep, defaults_of, grid, select, with_computed
 from bench.upkeep import merge
 from bench.upkeep.status import status, verify
 
@@ -45,22 +45,22 @@ ELSEWHERE = [1 + 1e-9, 1 - 1e-9]  # what another machine computes, in units of w
 
 def perturbed(entry: Entry, factor: float) -> Entry:
     """An entry as a machine has it whose computed numbers are so much larger."""
-    points = known(entry.points)
-    for column in sorted({*entry.made} & {*map(str, points)}):
+    points = with_computed(entry.points)
+    for column in sorted({*entry.computed} & {*map(str, points)}):
         if points[column].dtype.kind == "f":
             points = points.assign(**{column: points[column] * factor})
-    return entry.only(points)
+    return entry.with_points(points)
 
 
 def by_what_was_asked(entry: Entry, label: str, tasks: set[str]) -> dict[str, Shape]:
     """The points of an entry, as far as they are known without data; `tasks`: names that tasks have in results."""
-    names = [str(name) for name in entry.points if name not in entry.made]
+    names = [str(name) for name in entry.points if name not in entry.computed]
     if "task" in names and tasks != {*entry.points["task"]}:
         names.remove("task")
     shapes = {}
     for number, row in enumerate(entry.points.to_dict("records")):
         asked = {name: row[name] for name in names} | {"algorithm": label, "version": entry.method.version}
-        computed = {name: row[name] for name in entry.made if name in row}
+        computed = {name: row[name] for name in entry.computed if name in row}
         shapes[str(number)] = Shape(0, asked=asked, computed=computed, defaults=defaults_of(entry.method))
     return shapes
 
@@ -77,8 +77,8 @@ def unrecognised(sweep: Sweep, folder: Path, factor: float = 1.0) -> list[str]:
     for label, entry in sweep.entries.items():
         of_entry = settings[settings["algorithm"] == label]
         shapes = by_what_was_asked(perturbed(entry, factor), label, {*of_entry["task"]})
-        known = Points(shapes).recognised(of_entry)
-        found += [f"{label}: {id}" for id in of_entry["point"] if id not in known]
+        with_computed = Points(shapes).recognised(of_entry)
+        found += [f"{label}: {id}" for id in of_entry["point"] if id not in with_computed]
     others = settings[~settings["algorithm"].isin(list(sweep.entries))]
     return found + [f"{name}: no such entry" for name in others["algorithm"].unique()]
 
@@ -94,7 +94,7 @@ def test_the_committed_results_are_those_of_their_sweeps(name, monkeypatch):
         return  # a million runs, which take half a minute to count
     found = status(sweep, "laptop", RESULTS / name)
     assert found.problems == []
-    assert (found.whole.missing == 0) == (name not in UNFINISHED)
+    assert (found.total.missing == 0) == (name not in UNFINISHED)
 
 
 GENERATED = [
@@ -113,7 +113,7 @@ def test_their_ids_are_recognised_where_their_data_are_generated(name):
 @pytest.mark.parametrize("name", cases(COMMITTED, slow=LARGE | CALIBRATED))
 def test_another_machine_s_last_digits_are_the_same_runs(name, factor):
     sweep = made(name, "laptop")
-    if not any(entry.made for entry in sweep.entries.values()):
+    if not any(entry.computed for entry in sweep.entries.values()):
         pytest.skip("nothing is computed")
     if name in ("isrl_odd_even", "isrl_rounds", "isrl_heterogeneity") and factor > 1:
         pytest.skip("a million runs, once")
@@ -150,7 +150,7 @@ def test_no_epsilon_goes_above_its_target(name, monkeypatch):
     `accounting.noise_multiplier` as it is, whose own tests have this."""
     whole = made(name, "smoke")
     labels = {"target_epsilon", "budget"}
-    entries = {k: e for k, e in whole.entries.items() if e.made and labels & {*e.points}}
+    entries = {k: e for k, e in whole.entries.items() if e.computed and labels & {*e.points}}
     if not entries:
         pytest.skip("nothing is calibrated")
     here, there = (
@@ -178,7 +178,7 @@ def doubled(points: pd.DataFrame, off: float) -> pd.DataFrame:
 def calibrated(budgets=(1.0, 3.0), off: float = 1.0, seeds: int = 2) -> Sweep:
     """Walks whose noise is computed from a label."""
     free = grid(step_size=[0.1, 0.2], budget=list(budgets))
-    entry = Entry(WALK, free, complete=partial(doubled, off=off), made=("noise_multiplier",))
+    entry = Entry(WALK, free, complete=partial(doubled, off=off), computed=("noise_multiplier",))
     return sweep_of({"Walk": entry}, seeds=seeds)
 
 
@@ -199,7 +199,7 @@ def test_runs_under_other_ids_are_recognised_continued_under_them_and_left_in_pl
     with_other_ids(folder)
     parts = {path: path.read_bytes() for path in part_files.parts_in(folder)}
     elsewhere = calibrated(off=1 + 1e-12)
-    assert status(elsewhere, "smoke", folder).whole.missing == 0
+    assert status(elsewhere, "smoke", folder).total.missing == 0
     assert verify(elsewhere, folder) == []
     capfd.readouterr()
     after = run(calibrated(off=1 + 1e-12, seeds=3), tmp_path)
@@ -254,7 +254,7 @@ def test_the_id_is_the_same_for_the_last_digits_of_what_is_computed_and_of_what_
 @pytest.mark.parametrize("name", SWEEPS)
 def test_what_is_not_computed_identifies_every_point(name):
     for label, entry in made(name, "laptop").entries.items():
-        asked = [column for column in entry.points if column not in entry.made]
+        asked = [column for column in entry.points if column not in entry.computed]
         assert not entry.points.duplicated(asked).any(), label
 
 
@@ -325,7 +325,7 @@ def test_a_selection_has_the_ids_of_the_whole():
 
 def test_points_that_only_a_computed_column_tells_apart_are_refused():
     same = grid(step_size=[0.1], noise_multiplier=[1.0, 2.0])
-    sweep = sweep_of({"Walk": Entry(WALK, same, made=("noise_multiplier",))})
+    sweep = sweep_of({"Walk": Entry(WALK, same, computed=("noise_multiplier",))})
     with pytest.raises(InputError, match="has the same point twice"):
         points(sweep)
 
@@ -375,7 +375,7 @@ def test_with_the_instructions_of_an_older_processor_the_rows_are_those_of_this_
     flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_max_isa=SSE4_2".strip()
     of_another(RUN, str(tmp_path), XLA_FLAGS=flags)
     there = table(tmp_path / "smoke" / "tiny")
-    assert status(private_sgd(), "smoke", tmp_path / "smoke" / "tiny").whole.missing == 0
+    assert status(private_sgd(), "smoke", tmp_path / "smoke" / "tiny").total.missing == 0
     here = run(private_sgd(), tmp_path / "here")
     pd.testing.assert_frame_equal(
         here[["point", "seed", "rounds", "excess_risk"]], there[["point", "seed", "rounds", "excess_risk"]], rtol=1e-4

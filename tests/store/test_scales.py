@@ -31,9 +31,9 @@ def test_a_larger_scale_goes_on_where_a_smaller_one_ended_and_a_smaller_one_leav
         0.3: ["paper"],
     }
     (found,) = statuses(SWEEPS, ["tiny"], "paper", tmp_path, None, verified=True)
-    assert (found.whole.missing, found.problems) == (0, [])
+    assert (found.total.missing, found.problems) == (0, [])
     (found,) = statuses(SWEEPS, ["tiny"], "laptop", tmp_path, None, verified=True)
-    assert (found.whole.missing, found.others, found.problems) == (0, 2, [])
+    assert (found.total.missing, found.other_runs, found.problems) == (0, 2, [])
 
 
 def test_smoke_runs_have_a_folder_of_their_own(tiny, tmp_path):

@@ -26,7 +26,7 @@ def test_earlier_results_count_and_are_neither_redone_nor_set_aside(tmp_path, ca
     before = run(walks(), tmp_path)
     folder = tmp_path / "smoke" / "tiny"
     assert "drift" not in before
-    assert status(later(), "smoke", folder).whole.missing == 0
+    assert status(later(), "smoke", folder).total.missing == 0
     assert verify(later(), folder) == []
     capfd.readouterr()
     run_sweep(later(), scale="smoke", out=tmp_path)
@@ -39,8 +39,8 @@ def test_another_value_of_the_argument_is_another_run(tmp_path):
     run(walks(), tmp_path)
     folder = tmp_path / "smoke" / "tiny"
     both = later(drift=[0.5, 1.0])
-    assert status(both, "smoke", folder).whole.missing == 8
+    assert status(both, "smoke", folder).total.missing == 8
     run_sweep(both, scale="smoke", out=tmp_path)
-    assert status(both, "smoke", folder).whole.missing == 0
+    assert status(both, "smoke", folder).total.missing == 0
     assert len(part_files.read(folder).drop_duplicates(part_files.IDENTITY)) == 16
     assert verify(both, folder) == []

@@ -184,7 +184,7 @@ def test_what_was_computed_by_nobody_knows_whom_is_not_replaced():
     points = entry.points.assign(label="a")
     with pytest.raises(InputError, match=r"replace step_size, .* choose among"):
         with_grid(sweep_of({"PPSGD": Entry(ppsgd.METHOD, points)}), {"label": ["b"]})
-    made = Entry(ppsgd.METHOD, points, made=("noise_multiplier",))
+    made = Entry(ppsgd.METHOD, points, computed=("noise_multiplier",))
     for column in ("noise_multiplier", "step_size", "label"):
         with pytest.raises(InputError, match="computes or fixes it"):
             with_grid(sweep_of({"PPSGD": made}), {column: [1.0]})

@@ -106,7 +106,7 @@ def lower_program(task: Task, make, static, platforms=PLATFORMS) -> None:
 
     def run(task, key, hypers, first_round, begin, end):
         state, first = engine.start.__wrapped__(task, key, hypers, program=program)
-        shapes = engine.looks_of(program, task, key, hypers, state)
+        shapes = engine.observation_shapes(program, task, key, hypers, state)
         info = {name: jnp.zeros(of.shape, of.dtype) for name, of in shapes.items()}
         rounds = engine.advance.__wrapped__
         return first, rounds(task, key, hypers, state, first_round, info, begin, end, program=program, stride=2)

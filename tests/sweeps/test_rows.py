@@ -163,7 +163,7 @@ def test_releases_are_counted_from_the_share_of_rounds_that_released():
 
 
 def test_an_epsilon_is_computed_once_for_all_points_that_say_the_same(monkeypatch, tmp_path):
-    monkeypatch.setattr(rows, "_known", {})
+    monkeypatch.setattr(rows, "_accounted", {})
     asked, original = [], rows.epsilons
     monkeypatch.setattr(rows, "epsilons", lambda claim, counts: asked.append(counts) or original(claim, counts))
     steps = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]

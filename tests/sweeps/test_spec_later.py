@@ -10,7 +10,7 @@ from bench.papers.pfl import cells
 from bench.papers.pfl import sweeps as pfl
 from bench.sweeps.grids import with_grid
 from bench.sweeps.points import resolve
-from bench.sweeps.spec import Entry, Later, Sweep, grid, known, on_task, select, thin
+from bench.sweeps.spec import Entry, Later, Sweep, grid, on_task, select, thin, with_computed
 
 
 @pytest.fixture
@@ -30,13 +30,13 @@ def sweep(computed) -> Sweep:
     def complete(points: pd.DataFrame) -> pd.DataFrame:
         return points.assign(step_size=[Later(slow, (budget,)) for budget in points["budget"]])
 
-    return sweep_of({"Walk": Entry(WALK, grid(budget=[1.0, 2.0, 3.0]), complete=complete, made=("step_size",))})
+    return sweep_of({"Walk": Entry(WALK, grid(budget=[1.0, 2.0, 3.0]), complete=complete, computed=("step_size",))})
 
 
 def test_a_selection_by_other_columns_computes_nothing_and_its_points_only_themselves(sweep, computed):
     (entry,) = select(sweep, "budget >= 2").entries.values()
     assert computed == []
-    assert known(entry.points)["step_size"].tolist() == [0.2, 3 * 0.1]
+    assert with_computed(entry.points)["step_size"].tolist() == [0.2, 3 * 0.1]
     assert computed == [2.0, 3.0]
 
 
@@ -45,7 +45,7 @@ def test_own_values_and_smaller_scales_compute_nothing(sweep, computed):
     assert points_of(own)["budget"].tolist() == [4.0, 5.0]
     assert points_of(thin(sweep, keep={"budget": [2.0]}))["budget"].tolist() == [2.0]
     assert computed == []
-    assert known(points_of(own))["step_size"].tolist() == [0.4, 0.5]
+    assert with_computed(points_of(own))["step_size"].tolist() == [0.4, 0.5]
 
 
 def test_a_condition_on_the_column_computes_it_first(sweep, computed):
@@ -72,5 +72,5 @@ def test_no_sweep_calibrates_by_loss_distributions_before_it_has_to(monkeypatch)
     assert sum(len(points_of(sweep)) for sweep in sweeps) > 300
     assert asked == []
     one = select(sweeps[0], "dataset == 'MNIST' and num_epochs == 1 and target_epsilon == 2.93")
-    assert all((known(entry.points)["noise_multiplier"] == 1).all() for entry in one.entries.values())
+    assert all((with_computed(entry.points)["noise_multiplier"] == 1).all() for entry in one.entries.values())
     assert set(asked) == {(2.93, "mnist", 10, 1.0, 64)}

@@ -27,7 +27,7 @@ def tiny(monkeypatch):
 def halves(tmp_path):
     """Two folders of results, each with a part of the sweep, a run in common, and a file for every point."""
     for name, where in (("a", "step_size < 0.35"), ("b", "step_size > 0.25")):
-        run_sweep(select(walks(), where), whole=walks(), scale="smoke", out=tmp_path / name, most=1)
+        run_sweep(select(walks(), where), full_sweep=walks(), scale="smoke", out=tmp_path / name, most=1)
     return [tmp_path / "a", tmp_path / "b"]
 
 
@@ -124,7 +124,7 @@ def test_own_grids_are_merged_by_the_request_beside_them(tmp_path):
     for number, where in enumerate(("step_size == 0.5", "step_size == 0.6")):
         sweep = requested(SWEEPS, request, "mine")
         prepare(tmp_path / str(number) / "smoke" / "mine", request)
-        run_sweep(select(sweep, where), whole=sweep, scale="smoke", out=tmp_path / str(number))
+        run_sweep(select(sweep, where), full_sweep=sweep, scale="smoke", out=tmp_path / str(number))
     (done,), left_out, _ = merge(SWEEPS, [tmp_path / "0", tmp_path / "1"], tmp_path / "out")
     assert (done.added, left_out) == (4, [])
     assert set(table(done.folder)["step_size"]) == {0.5, 0.6}

@@ -119,7 +119,7 @@ def test_another_constant_of_a_method_is_found(results, monkeypatch):
 
 @pytest.mark.slow
 def test_another_accountant_is_found(results, monkeypatch):
-    monkeypatch.setattr(rows, "_known", {})
+    monkeypatch.setattr(rows, "_accounted", {})
     accounted = rows.epsilons
     monkeypatch.setattr(rows, "epsilons", lambda release, counts: accounted(release, counts) * 1.001)
     found = verified(results)

@@ -44,7 +44,7 @@ def _at_equal_cost(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def correlated_noise_sums(scale: str) -> Sweep:
-    """The model of users with nothing to learn, which is the sum of all noise so far, after each of 200 rounds."""
+    """Return the model of users with nothing to learn, the sum of all noise so far, after each of 200 rounds."""
     points = grid(
         noise=NAMES,
         batch_size=1,
@@ -52,12 +52,12 @@ def correlated_noise_sums(scale: str) -> Sweep:
         server_step_size=10.0,  # as much as a sum over users is divided by
         clip_norm=1.0,
     )
-    whole = Sweep(
+    full = Sweep(
         name="correlated_noise_sums",
         reproduces="Kalinin and Lampert 2024, noise of prefix sums",
         tasks={"nothing": nothing},
         entries={
-            "DP-FedAvg": Entry(ALGORITHMS["dp_fedavg"], points, complete=_at_equal_cost, made=("noise_multiplier",))
+            "DP-FedAvg": Entry(ALGORITHMS["dp_fedavg"], points, complete=_at_equal_cost, computed=("noise_multiplier",))
         },
         num_rounds=ROUNDS,
         eval_every=1,
@@ -66,9 +66,9 @@ def correlated_noise_sums(scale: str) -> Sweep:
         notes="200 rounds, each user in 13 of them at most, 16 apart",
     )
     return {
-        "paper": whole,
-        "laptop": whole,
-        "smoke": thin(whole, keep={"noise": ["independent", "banded_sqrt", "tree"]}, seeds=2),
+        "paper": full,
+        "laptop": full,
+        "smoke": thin(full, keep={"noise": ["independent", "banded_sqrt", "tree"]}, seeds=2),
     }[scale]
 
 
@@ -79,12 +79,12 @@ MOST_OF_QUEUE, MOST_IN_TURN = 200, 12  # rounds of one user, by what is proven: 
 def _at_level(points: pd.DataFrame) -> pd.DataFrame:
     """Return the points with the noise that costs as much, by what is proven, as that of `level` where users take
     turns."""
-    more = np.where(points["sampler"] == "queue", math.sqrt(MOST_OF_QUEUE / MOST_IN_TURN), 1.0)
-    return points.assign(noise_multiplier=points["level"] * more)
+    factor = np.where(points["sampler"] == "queue", math.sqrt(MOST_OF_QUEUE / MOST_IN_TURN), 1.0)
+    return points.assign(noise_multiplier=points["level"] * factor)
 
 
 def correlated_noise_digits(scale: str) -> Sweep:
-    """One model for all writers of digits, 50 of 836 per round, at equal proven epsilon.
+    """Return one model for all writers of digits, 50 of 836 per round, at equal proven epsilon.
 
     The queue does not guarantee any distance between the rounds of a user, who may be drawn in all of them. It
     therefore gets as much more noise as its proven epsilon requires.
@@ -103,9 +103,9 @@ def correlated_noise_digits(scale: str) -> Sweep:
     banded = in_turn.assign(noise="banded_sqrt", num_bands=16)
 
     def entry(free: pd.DataFrame) -> Entry:
-        return Entry(ALGORITHMS["ppsgd"], free, complete=_at_level, made=("noise_multiplier",))
+        return Entry(ALGORITHMS["ppsgd"], free, complete=_at_level, computed=("noise_multiplier",))
 
-    whole = Sweep(
+    full = Sweep(
         name="correlated_noise_digits",
         reproduces="the queue of Bietti et al. 2022 and what is proven without sampling",
         tasks={"digits": digits.mnist_by_writer},
@@ -116,9 +116,9 @@ def correlated_noise_digits(scale: str) -> Sweep:
         seeds=5,
         notes="epsilon by replacing one user's data, without amplification",
     )
-    few = {"level": [3.0, 12.0], "step_size": [1e-4, 3e-4]}
-    smoke = thin(whole, keep=few, seeds=2, tasks={"digits_by_style": digits.mnist_by_style})
-    return {"paper": whole, "laptop": whole, "smoke": smoke}[scale]
+    kept_values = {"level": [3.0, 12.0], "step_size": [1e-4, 3e-4]}
+    smoke = thin(full, keep=kept_values, seeds=2, tasks={"digits_by_style": digits.mnist_by_style})
+    return {"paper": full, "laptop": full, "smoke": smoke}[scale]
 
 
 SWEEPS = {

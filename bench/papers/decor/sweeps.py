@@ -25,19 +25,19 @@ CENTRAL = f"gossip_{ALL_IN_ONE}"
 HIDDEN = {
     "outsiders": hidden_from_outsiders,
     "one agent": hidden_from_one,
-    "all other agents": lambda own, adjacency, ratio: own,  # who know all noise that is shared
+    "all other agents": lambda individual, adjacency, ratio: individual,  # who know all noise that is shared
 }
 
 
 @cache
 def multiplier(epsilon: float) -> float:
-    """Of Gaussian noise on one agent's sum, for whoever sees it, with which all rounds cost epsilon."""
+    """Return the noise multiplier on one agent's sum with which all rounds cost epsilon, for whoever sees the sum."""
     return noise_multiplier(epsilon, lambda sigma: full_gaussian(sigma, neighbors=REPLACE, delta=DELTA), ROUNDS)
 
 
 @cache
 def hidden(task: str, ratio: float, against: str) -> float:
-    """Return the noise on the agent that has the least, for those whom it is hidden from, over an agent's own."""
+    """Return the least noise on any agent's sum for these adversaries, over the noise of an agent alone."""
     if against not in HIDDEN:
         raise unknown_name("observer", against, HIDDEN)
     if not ratio:
@@ -47,18 +47,18 @@ def hidden(task: str, ratio: float, against: str) -> float:
 
 def _calibrated(points: pd.DataFrame) -> pd.DataFrame:
     cells = zip(points["task"], points["pair_noise_ratio"], points["against"], points["target_epsilon"], strict=True)
-    sigmas = [multiplier(epsilon) / hidden(task, ratio, who) for task, ratio, who, epsilon in cells]
+    sigmas = [multiplier(epsilon) / hidden(task, ratio, adversary) for task, ratio, adversary, epsilon in cells]
     return points.assign(noise_multiplier=sigmas)
 
 
 def _calibrated_central(points: pd.DataFrame) -> pd.DataFrame:
-    """Return the points with the noise for all points of all agents in every round."""
+    """Return the points with the noise of a sum over the points of all agents in every round."""
     sigmas = [multiplier(epsilon) for epsilon in points["target_epsilon"]]
     return points.assign(batch_size=NUM_AGENTS * NUM_EXAMPLES, sampler="all", noise_multiplier=sigmas)
 
 
 def decor_noise(scale: str) -> Sweep:
-    """One model of 16 agents with a given epsilon against the observers named in the column `against`.
+    """Return one model of 16 agents with a given epsilon against the observers named in the column `against`.
 
     Central noise is that of a trusted party that has the points of all agents and takes the same steps along the mean
     of their clipped gradients: private learning alone of one silo, which uses all its points in every round. Its
@@ -68,10 +68,10 @@ def decor_noise(scale: str) -> Sweep:
 
     def agents(ratios: list[float], against: str) -> Entry:
         free = grid(task=list(GRAPHS), pair_noise_ratio=ratios, against=against, **shared)
-        return Entry(ALGORITHMS["dp_dsgd"], free, complete=_calibrated, made=("noise_multiplier",))
+        return Entry(ALGORITHMS["dp_dsgd"], free, complete=_calibrated, computed=("noise_multiplier",))
 
     of_one = grid(task=CENTRAL, start="own", regularization=0.0, **shared)
-    whole = Sweep(
+    full = Sweep(
         name="decor_noise",
         reproduces="Allouah et al. 2024, local, shared and central noise, on a smaller task",
         tasks={name: partial(gossip, graph=graph) for name, graph in GRAPHS.items()}
@@ -81,7 +81,7 @@ def decor_noise(scale: str) -> Sweep:
             "DECOR, against outsiders": agents(RATIOS, "outsiders"),
             "DECOR, against one agent": agents(RATIOS, "one agent"),
             "Central noise": Entry(
-                ALGORITHMS["mr_mtl"], of_one, complete=_calibrated_central, made=("noise_multiplier",)
+                ALGORITHMS["mr_mtl"], of_one, complete=_calibrated_central, computed=("noise_multiplier",)
             ),
         },
         num_rounds=ROUNDS,
@@ -92,8 +92,8 @@ def decor_noise(scale: str) -> Sweep:
         task_labels=("target_epsilon", "against"),
     )
     keep = {"task": ["gossip_ring", CENTRAL], "target_epsilon": [3.0], "step_size": [0.3, 1.0]}
-    smoke = thin(whole, keep=keep | {"pair_noise_ratio": [0.0, 3.0]}, seeds=2)
-    return {"paper": whole, "laptop": whole, "smoke": smoke}[scale]
+    smoke = thin(full, keep=keep | {"pair_noise_ratio": [0.0, 3.0]}, seeds=2)
+    return {"paper": full, "laptop": full, "smoke": smoke}[scale]
 
 
 SWEEPS = {"decor_noise": decor_noise}

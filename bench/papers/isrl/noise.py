@@ -52,8 +52,8 @@ def budgets(epsilons, calibrations) -> pd.DataFrame:
 def with_noise(points: pd.DataFrame, delta: float) -> pd.DataFrame:
     """Return the points with the noise for their target and calibration; without noise there is one target."""
     silent = (points["calibration"] == SILENT) | np.isinf(points["target_epsilon"])
-    alike = {"calibration": SILENT, "target_epsilon": math.inf}
-    points = points.assign(**{name: points[name].mask(silent, value) for name, value in alike.items()})
+    values = {"calibration": SILENT, "target_epsilon": math.inf}
+    points = points.assign(**{name: points[name].mask(silent, value) for name, value in values.items()})
     uses = points["phase_rounds"]
     if "sampler" in points:
         uses = uses.mask(points["sampler"] == "once", 1)

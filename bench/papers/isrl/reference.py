@@ -78,7 +78,7 @@ def localized_sgd(
         center, strength = w, regularization * 2.0 ** (i * growth)
         step = min(step_size, 1 / strength) if strength > 0 else step_size
         radius = constraint * 2 * clip_norm / strength if strength > 0 else np.inf
-        last = []
+        latest = []
         for _ in range(rounds):
             answering, normals = next(draws)
             messages = [
@@ -89,8 +89,8 @@ def localized_sgd(
             distance = np.linalg.norm(w - center)
             if distance > radius:
                 w = center + (w - center) * radius / distance
-            last = [*last, w][-num_averaged:]
-        w = np.mean(last, axis=0)
+            latest = [*latest, w][-num_averaged:]
+        w = np.mean(latest, axis=0)
     return w
 
 

@@ -59,7 +59,7 @@ def isrl_heterogeneity(scale: str) -> Sweep:
     change the mean gradient. At every distance gradients are clipped, and noise is scaled, to the bound that holds at
     the largest.
     """
-    n, most = 512, quadratic.lipschitz(max(SPREADS))
+    n, largest = 512, quadratic.lipschitz(max(SPREADS))
     named = grid(spread=SPREADS, num_records=n)
     named["task"] = named["spread"].map("quadratic_spread_{:g}".format)
     paper = Sweep(
@@ -69,7 +69,7 @@ def isrl_heterogeneity(scale: str) -> Sweep:
             f"quadratic_spread_{spread:g}": partial(quadratic.quadratic, num_records=n, spread=spread)
             for spread in SPREADS
         },
-        entries=_methods(named, SOME, most),
+        entries=_methods(named, SOME, largest),
         num_rounds=total_rounds,
         eval_every=None,
         delta=DELTA,
@@ -81,9 +81,9 @@ def isrl_heterogeneity(scale: str) -> Sweep:
 
 
 def _smoke(paper: Sweep, **keep: list) -> Sweep:
-    """The sweep at few settings, and at these values."""
-    few = {"phase_rounds": [8], "target_epsilon": [16.0], "step_size": STEPS[8:12:3], "theorem_lambda": [1.0]}
-    return thin(paper, keep={**few, **keep}, trials=2)
+    """Return the sweep at few settings, and at these values."""
+    kept_values = {"phase_rounds": [8], "target_epsilon": [16.0], "step_size": STEPS[8:12:3], "theorem_lambda": [1.0]}
+    return thin(paper, keep={**kept_values, **keep}, trials=2)
 
 
 def _methods(tasks: pd.DataFrame, answering: int, lipschitz: float) -> dict[str, Entry]:
@@ -91,8 +91,12 @@ def _methods(tasks: pd.DataFrame, answering: int, lipschitz: float) -> dict[str,
     gradients clipped to L.
     """
     budget = budgets(EPSILONS, [EXACT]).merge(tasks.drop(columns="task"), how="cross")
-    twice = budget.merge(grid(phase_rounds=TOTAL_ROUNDS, step_size=FEWER_STEPS, theorem_lambda=LAMBDAS), how="cross")
-    twice = twice.assign(clip_norm=lipschitz, rounds_ratio=FALLING, growth=theory.growth(answering, min(RECORDS)))
+    localized = budget.merge(
+        grid(phase_rounds=TOTAL_ROUNDS, step_size=FEWER_STEPS, theorem_lambda=LAMBDAS), how="cross"
+    )
+    localized = localized.assign(
+        clip_norm=lipschitz, rounds_ratio=FALLING, growth=theory.growth(answering, min(RECORDS))
+    )
     plain = budget.merge(grid(phase_rounds=TOTAL_ROUNDS, step_size=STEPS, num_sampled=answering), how="cross")
     plain = plain.assign(clip_norm=lipschitz)
 
@@ -103,17 +107,17 @@ def _methods(tasks: pd.DataFrame, answering: int, lipschitz: float) -> dict[str,
         return with_noise(points, DELTA)
 
     def entry(method: str, free: pd.DataFrame, **columns) -> Entry:
-        made = ("noise_multiplier", *(("num_phases", "regularization") if "theorem_lambda" in free else ()))
-        return Entry(ALGORITHMS[method], free.assign(**columns), complete=complete, made=made)
+        computed = ("noise_multiplier", *(("num_phases", "regularization") if "theorem_lambda" in free else ()))
+        return Entry(ALGORITHMS[method], free.assign(**columns), complete=complete, computed=computed)
 
     return {
         "One-pass MB-SGD": entry("minibatch_sgd", plain, sampler="once"),
         "One-pass accelerated": entry("accelerated", plain, sampler="once"),
         "Multi-pass MB-SGD": entry("minibatch_sgd", plain, sampler="all"),
         "Accelerated": entry("accelerated", plain),
-        "Localized MB-SGD": entry("localized", twice),
-        "Localized accelerated": entry("localized", twice, solver="accelerated"),
-        "Localized multi-stage": entry("localized", twice, solver="multistage"),
+        "Localized MB-SGD": entry("localized", localized),
+        "Localized accelerated": entry("localized", localized, solver="accelerated"),
+        "Localized multi-stage": entry("localized", localized, solver="multistage"),
     }
 
 

@@ -55,10 +55,10 @@ def isrl_odd_even(scale: str) -> Sweep:
         reproduces="Gao et al. 2024, Figures 2 and 3 (MNIST odd/even)",
         tasks={"odd_even_published": odd_even.odd_even},
         entries={
-            "One-pass MB-SGD": Entry(sgd, plain.assign(sampler="once"), complete=_in_equal_search, made=noise),
-            "Multi-pass MB-SGD": Entry(sgd, plain.assign(sampler="all"), complete=_in_equal_search, made=noise),
+            "One-pass MB-SGD": Entry(sgd, plain.assign(sampler="once"), complete=_in_equal_search, computed=noise),
+            "Multi-pass MB-SGD": Entry(sgd, plain.assign(sampler="all"), complete=_in_equal_search, computed=noise),
             "Localized MB-SGD": Entry(
-                ALGORITHMS["localized"], phases, complete=_searched, made=("noise_multiplier", "search")
+                ALGORITHMS["localized"], phases, complete=_searched, computed=("noise_multiplier", "search")
             ),
         },
         num_rounds=total_rounds,
@@ -91,8 +91,9 @@ SMOOTHNESSES = [5.0, 50.0, 500.0]  # the same
 
 
 def isrl_nonsmooth(scale: str) -> Sweep:
-    """The three localized methods for losses that are not smooth, on the hinge loss: subgradients (Algorithm 4),
-    convolution smoothing (Algorithm 6), Moreau envelopes (Theorem 3.1). Same number of grid points, exact calibration.
+    """Return the three localized methods for losses that are not smooth, on the hinge loss: subgradients (Algorithm 4),
+    convolution smoothing (Algorithm 6), Moreau envelopes (Theorem 3.1). All have equally many grid points and exact
+    calibration.
     """
     everywhere = budgets(EPSILONS, [EXACT])
     phases = grid(num_phases=2, regularization=[1e-4, 1e-3], num_sampled=25, clip_norm=1.0)
@@ -101,7 +102,7 @@ def isrl_nonsmooth(scale: str) -> Sweep:
 
     def entry(points, **columns):
         free = everywhere.merge(points.assign(**columns), how="cross")
-        return Entry(ALGORITHMS["localized"], free, complete=with_noise, made=("noise_multiplier",))
+        return Entry(ALGORITHMS["localized"], free, complete=with_noise, computed=("noise_multiplier",))
 
     smoothed = {"solver": "accelerated"}
     paper = Sweep(

@@ -48,7 +48,7 @@ def mrmtl_school(scale: str) -> Sweep:
 
     def entry(start: str, lambdas: list[float]) -> Entry:
         free = cells.merge(grid(start=start, regularization=lambdas, clip_norm=1.0), how="cross")
-        return Entry(ALGORITHMS["mr_mtl"], free, complete=_completed, made=("noise_multiplier",))
+        return Entry(ALGORITHMS["mr_mtl"], free, complete=_completed, computed=("noise_multiplier",))
 
     paper = Sweep(
         name="mrmtl_school",

@@ -110,8 +110,8 @@ ONE_RELEASE = ("lipschitz", "local", "start", "noise_multiplier")
 
 
 def of_private(points: pd.DataFrame) -> pd.DataFrame:
-    """Points of which an agent makes all its updates, with the noise of an even split of its budget, or of an uneven
-    one, which adds up by the first of the theorem's three sums alone.
+    """Return points in which an agent makes all its updates, with the noise of an even split of its budget, or of an
+    uneven split, which adds up by the first of the theorem's three sums alone.
     """
     points = calibrated(scaled(points.assign(num_updates=points["max_updates"])))
     noise = safe(1.0) * 2 * points["num_updates"] / points["target_epsilon"]
@@ -119,8 +119,8 @@ def of_private(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_shares(points: pd.DataFrame, cold: int, warm: int) -> pd.DataFrame:
-    """Points of which a part of every budget is the warm start's; from another start there is none, and no step towards
-    it.
+    """Return points in which the warm start takes a share of every budget; from another start it takes none, and there
+    is no step towards it.
 
     Args:
         points: without the columns that follow.
@@ -134,7 +134,7 @@ def of_shares(points: pd.DataFrame, cold: int, warm: int) -> pd.DataFrame:
 
 
 def of_one_release(points: pd.DataFrame) -> pd.DataFrame:
-    """Points of model propagation that spend their whole budget on one noisy step of every agent."""
+    """Return points of model propagation that spend their whole budget on one noisy step of every agent."""
     points = scaled(points)
     pairs = zip(points["budget"], points["mechanism"], strict=True)
     noise = [sigma(budget, 1, mechanism) for budget, mechanism in pairs]

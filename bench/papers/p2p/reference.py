@@ -23,11 +23,11 @@ def objective(models, inputs, labels, weights, mu):
     for i in range(len(models)):
         for j in range(i + 1, len(models)):
             smooth += 0.5 * weights[i, j] * np.sum((models[i] - models[j]) ** 2)
-    own = 0.0
+    local = 0.0
     for i, size in enumerate(sizes):
         loss = np.mean(np.logaddexp(0, -labels[i] * (inputs[i] @ models[i]))) + np.sum(models[i] ** 2) / size
-        own += weights[i].sum() * size / sizes.max() * loss
-    return smooth + mu * own
+        local += weights[i].sum() * size / sizes.max() * loss
+    return smooth + mu * local
 
 
 def coordinate_descent(models, inputs, labels, weights, smoothness, mu, order, noise):
@@ -39,9 +39,9 @@ def coordinate_descent(models, inputs, labels, weights, smoothness, mu, order, n
     trust, degrees = sizes / sizes.max(), weights.sum(1)
     for i, z in zip(order, noise, strict=True):
         step = 1 / (1 + mu * trust[i] * smoothness[i])
-        own = gradient(models[i], inputs[i], labels[i], 1 / sizes[i]) + z
-        others = weights[i] @ models / degrees[i]
-        models[i] = (1 - step) * models[i] + step * (others - mu * trust[i] * own)
+        slope = gradient(models[i], inputs[i], labels[i], 1 / sizes[i]) + z
+        average = weights[i] @ models / degrees[i]
+        models[i] = (1 - step) * models[i] + step * (average - mu * trust[i] * slope)
     return models
 
 
@@ -67,28 +67,31 @@ def admm(models, inputs, labels, weights, smoothness, mu, penalty, edges, num_st
     sizes = np.array([len(y) for y in labels])
     trust, degrees = sizes / sizes.max(), weights.sum(1)
     neighbors = [np.flatnonzero(row) for row in weights]
-    pairs = [(i, j) for i, near in enumerate(neighbors) for j in near]
+    pairs = [(i, j) for i, nearby in enumerate(neighbors) for j in nearby]
     copies = {pair: models[pair[1]].copy() for pair in pairs}
     z = {pair: models[pair[0]].copy() for pair in pairs}
     own_a = {pair: np.zeros_like(models[0]) for pair in pairs}
     other_a = {pair: np.zeros_like(models[0]) for pair in pairs}
     for edge in edges:
         for i in edge:
-            near = neighbors[i]
+            nearby = neighbors[i]
             curvature = 0.5 * (degrees[i] + weights[i].max()) + mu * degrees[i] * trust[i] * smoothness[i]
-            length = 1 / (curvature + penalty * len(near))
+            length = 1 / (curvature + penalty * len(nearby))
             model = models[i]
-            copy = np.stack([copies[i, j] for j in near])
-            own_z, other_z = np.stack([z[i, j] for j in near]), np.stack([z[j, i] for j in near])
-            own, other = np.stack([own_a[i, j] for j in near]), np.stack([other_a[i, j] for j in near])
+            copy = np.stack([copies[i, j] for j in nearby])
+            own_z, other_z = np.stack([z[i, j] for j in nearby]), np.stack([z[j, i] for j in nearby])
+            own_copies, other_copies = (
+                np.stack([own_a[i, j] for j in nearby]),
+                np.stack([other_a[i, j] for j in nearby]),
+            )
             for _ in range(num_steps):
-                apart = 0.5 * weights[i, near][:, None] * (model - copy)
+                apart = 0.5 * weights[i, nearby][:, None] * (model - copy)
                 loss = mu * degrees[i] * trust[i] * gradient(model, inputs[i], labels[i], 1 / sizes[i])
-                down = loss + np.sum(apart + own + penalty * (model - own_z), axis=0)
-                copy_down = -apart + other + penalty * (copy - other_z)
+                down = loss + np.sum(apart + own_copies + penalty * (model - own_z), axis=0)
+                copy_down = -apart + other_copies + penalty * (copy - other_z)
                 model, copy = model - length * down, copy - length * copy_down
             models[i] = model
-            for place, j in enumerate(near):
+            for place, j in enumerate(nearby):
                 copies[i, j] = copy[place]
         i, j = edge
         for a, b in ((i, j), (j, i)):

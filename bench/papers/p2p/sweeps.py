@@ -98,7 +98,7 @@ def p2p_private(scale: str) -> Sweep:
                 ALGORITHMS["coordinate_descent"],
                 points,
                 complete=noise.of_private,
-                made=(*NOISE, "budget", "num_updates"),
+                computed=(*NOISE, "budget", "num_updates"),
             )
         },
         num_rounds=_all_updates,
@@ -118,7 +118,7 @@ def _entry(
     points: pd.DataFrame,
     rounds: int | None = None,
     complete: Callable[[pd.DataFrame], pd.DataFrame] = lambda points: points,
-    made: tuple[str, ...] = (),
+    computed: tuple[str, ...] = (),
 ) -> Entry:
     """Return the points on every task, as in `with_tasks`, evaluated before and after so many rounds."""
     free = tasks.drop(columns="task").merge(points, how="cross")
@@ -128,12 +128,12 @@ def _entry(
         rounds,
         rounds,
         complete=lambda points: complete(with_tasks(points, tasks)),
-        made=made,
+        computed=computed,
     )
 
 
 def _problems(features: list[int]) -> pd.DataFrame:
-    """Names of tasks by number of features, and by instances, to test and to tune on."""
+    """Return the names of tasks by number of features, and by instances, to test and to tune on."""
     problems = grid(num_features=features, instances=["test", "validation"])
     endings = problems["instances"].map({"test": "", "validation": "_validation"})
     return problems.assign(task="linear_p2p_" + problems["num_features"].astype(str) + endings)
@@ -148,7 +148,7 @@ def _tasks_of(problems: pd.DataFrame) -> dict:
 
 
 def _warm(points: pd.DataFrame) -> pd.DataFrame:
-    """Points that begin with the private warm start, with their noise."""
+    """Return points that begin with the private warm start, with their noise."""
     points = points.assign(max_updates=max(UPDATES), start="propagation")
     return noise.calibrated(noise.scaled(points))
 
@@ -166,8 +166,8 @@ def p2p_dimensions(scale: str) -> Sweep:
     problems = _problems([2, 25] if scale == "smoke" else FEATURES)
     private = grid(target_epsilon=EPSILONS, num_updates=UPDATES, mu=MUS, num_ticks=TICKS)
     private = private.merge(calibrations([PUBLISHED, CLIPPED, GAUSSIAN], CLIP_NORMS), how="cross")
-    once = grid(budget=[epsilon + START_EPSILON for epsilon in EPSILONS], mu=MUS, step_size=0.05)
-    once = once.merge(calibrations([CLIPPED, GAUSSIAN], CLIP_NORMS), how="cross")
+    one_shot = grid(budget=[epsilon + START_EPSILON for epsilon in EPSILONS], mu=MUS, step_size=0.05)
+    one_shot = one_shot.merge(calibrations([CLIPPED, GAUSSIAN], CLIP_NORMS), how="cross")
     local = grid(solver=["newton", "descent"], mu=MU, step_size=0.7)
     perturbed = local.merge(grid(target_epsilon=EPSILONS, bound=10.0), how="cross")
 
@@ -178,7 +178,7 @@ def p2p_dimensions(scale: str) -> Sweep:
         entries={
             "CD": _entry("coordinate_descent", problems, grid(mu=MUS, num_ticks=TICKS), 40),
             "private CD": _entry("coordinate_descent", problems, private, None, _warm, (*NOISE, "budget")),
-            "one release": _entry("model_propagation", problems, once, 1, of_one_release, ONE_RELEASE),
+            "one release": _entry("model_propagation", problems, one_shot, 1, of_one_release, ONE_RELEASE),
             "local": _entry("local_models", _to_test(problems), local, 100),
             "local DP": _entry("local_dp", _to_test(problems), perturbed, 100, for_coordinates, ("noise_multiplier",)),
         },
@@ -197,16 +197,16 @@ def p2p_perturbed(scale: str) -> Sweep:
     paper could not use to improve on them significantly. mu is tuned on other problem instances.
     """
     noisy = grid(target_epsilon=EPSILONS, bound=10.0)
-    together = noisy.merge(grid(mu=[MU / 64, MU / 16, MU / 4, MU], learning="together", num_ticks=TICKS), how="cross")
+    joint = noisy.merge(grid(mu=[MU / 64, MU / 16, MU / 4, MU], learning="together", num_ticks=TICKS), how="cross")
     problems = _problems(FEATURES[::2])
-    perturbed = partial(_entry, "local_dp", complete=for_coordinates, made=("noise_multiplier",))
+    perturbed = partial(_entry, "local_dp", complete=for_coordinates, computed=("noise_multiplier",))
     paper = Sweep(
         name="p2p_perturbed",
         reproduces="Bellet et al. 2018, appendix D.1, learning together from perturbed data (no figure in the paper)",
         tasks=_tasks_of(problems),
         entries={
             "alone": perturbed(_to_test(problems), noisy.assign(mu=MU), 30),
-            "together": perturbed(problems, together, 20),
+            "together": perturbed(problems, joint, 20),
         },
         num_rounds=20,
         eval_every=20,
@@ -219,7 +219,7 @@ def p2p_perturbed(scale: str) -> Sweep:
 
 
 def p2p_inputs(scale: str) -> Sweep:
-    """The setting of Figure 2c by the range of the inputs, which the paper does not give: uniform on [-r, r]^p.
+    """Return the setting of Figure 2c by the range of the inputs, which the paper does not give: uniform on [-r, r]^p.
 
     The published noise is for gradients of L1 norm 1, which inputs of L1 norm up to r p have where r is at most 1/p.
     mu, the same for all p and budgets of a range, and the updates per agent are tuned on other problem instances.
@@ -290,7 +290,7 @@ def p2p_movielens(scale: str) -> Sweep:
     warm = grid(budget=EPSILONS, start_share=[0.8, 0.95], start_step_size=steps, num_updates=[1, 2, 4])
     warm["start"] = "propagation"
     private = pd.concat([cold, warm], ignore_index=True).merge(clipped, how="cross").assign(mu=MU, num_ticks=943)
-    once = grid(budget=EPSILONS, step_size=steps, mu=MU).merge(clipped, how="cross")
+    one_shot = grid(budget=EPSILONS, step_size=steps, mu=MU).merge(clipped, how="cross")
     shares = partial(noise.of_shares, cold=max(UPDATES), warm=4)
     tasks = pd.DataFrame({"instances": ["test", "validation"], "task": ["movielens", "movielens_validation"]})
     paper = Sweep(
@@ -300,7 +300,7 @@ def p2p_movielens(scale: str) -> Sweep:
         entries={
             "CD": _entry("coordinate_descent", tasks, grid(mu=MU, num_ticks=943), 512),
             "private CD": _entry("coordinate_descent", tasks, private, None, shares, (*NOISE, "target_epsilon")),
-            "one release": _entry("model_propagation", tasks, once, 1, of_one_release, ONE_RELEASE),
+            "one release": _entry("model_propagation", tasks, one_shot, 1, of_one_release, ONE_RELEASE),
             "local": _entry("local_models", _to_test(tasks), grid(solver="newton", mu=MU), 5),
         },
         num_rounds=_all_updates,

@@ -116,8 +116,8 @@ def gap_with_constant_noise(gap: float, rate: float, added: float, num_ticks) ->
     Args:
         num_ticks: T, a number or an array; for T -> infinity the noise adds added / (1 - C).
     """
-    left = np.power(rate, np.asarray(num_ticks, dtype=np.float64))
-    return gap * left + added * (1 - left) / (1 - rate)
+    remaining = np.power(rate, np.asarray(num_ticks, dtype=np.float64))
+    return gap * remaining + added * (1 - remaining) / (1 - rate)
 
 
 def allocation(budget: float, ticks, rate: float, weights: str = "unrolled") -> np.ndarray:

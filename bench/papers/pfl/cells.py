@@ -50,9 +50,9 @@ def _noise(epsilon: float, data: str, num_clients: int, share: float, batch_size
 def _completed(points: pd.DataFrame, model: str, share: float) -> pd.DataFrame:
     """Return the points with their tasks, and with sampler, clipping and noise for their targets."""
     private = points["target_epsilon"] < math.inf
-    data = points["dataset"].map({known.title: name for name, known in PICTURES.items()})
+    data = points["dataset"].map({pictures.title: name for name, pictures in PICTURES.items()})
     cells = zip(points["target_epsilon"], data, points["num_clients"], points["batch_size"], strict=True)
-    noise = [Later(_noise, (epsilon, of, number, share, size)) for epsilon, of, number, size in cells]
+    noise = [Later(_noise, (epsilon, dataset, number, share, size)) for epsilon, dataset, number, size in cells]
     return points.assign(
         task=data + f"_{model}_" + points["num_clients"].astype(str),
         data_share=share,
@@ -82,25 +82,25 @@ def sweep_of_cells(
     Scale laptop has the cells that satisfy a condition, or all; scale smoke likewise, on a part of the data. Cells may
     have settings of their own as further columns. `seeds`: of all models at scale laptop, in place of SEEDS.
     """
-    where = {"paper": None, "laptop": laptop, "smoke": smoke}[scale]
-    cells = cells if where is None else cells[condition(where, cells)]
+    selected = {"paper": None, "laptop": laptop, "smoke": smoke}[scale]
+    cells = cells if selected is None else cells[condition(selected, cells)]
     repetitions = dict.fromkeys(MODELS, seeds) if scale == "laptop" and seeds else SEEDS[scale]
     share = share * SMOKE_SHARE if scale == "smoke" else share
     entries, tasks = {}, {}
-    for group, mine in cells.groupby("algorithm", sort=False):
+    for group, rows in cells.groupby("algorithm", sort=False):
         label = str(group)
         model = MODELS[label]
-        for data, clients in mine[["data", "num_clients"]].drop_duplicates().itertuples(index=False):
+        for data, clients in rows[["data", "num_clients"]].drop_duplicates().itertuples(index=False):
             make = partial(images, dataset=data, model=model, num_clients=clients, share=share, **options)
             tasks[f"{data}_{model}_{clients}"] = make
-        titles = mine["data"].map({name: data.title for name, data in PICTURES.items()})
-        settings = {name: mine.get(name, value) for name, value in SETTINGS.items()}
+        titles = rows["data"].map({name: data.title for name, data in PICTURES.items()})
+        settings = {name: rows.get(name, value) for name, value in SETTINGS.items()}
         entries[label] = Entry(
             ALGORITHMS["dpsgd_fedavg"],
-            mine.drop(columns=["algorithm", "data"]).assign(dataset=titles, **settings).reset_index(drop=True),
+            rows.drop(columns=["algorithm", "data"]).assign(dataset=titles, **settings).reset_index(drop=True),
             seeds=repetitions[label],
             complete=partial(_completed, model=model, share=share),
-            made=("noise_multiplier", "sampler"),
+            computed=("noise_multiplier", "sampler"),
         )
     return Sweep(
         name=name,

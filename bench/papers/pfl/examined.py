@@ -43,8 +43,9 @@ def pfl_normalisation(scale: str) -> Sweep:
 
 
 def pfl_one_client(scale: str) -> Sweep:
-    """One client with all data, by batch size, with the settings of the other cells and with those of the authors'
-    program for a single node: at the settings and the batches of the other cells it misses its column of Table 5.
+    """Return runs of one client with all data, by batch size, with the settings of the other cells and with those of
+    the authors' program for a single node; with settings and batches of the other cells it misses its column of Table
+    5.
     """
     sizes = pd.concat(
         [
@@ -70,8 +71,8 @@ def pfl_one_client(scale: str) -> Sweep:
 
 
 def pfl_small_epsilon(scale: str) -> Sweep:
-    """What would explain the columns at epsilon 1.2, which lie above ours: less noise, as of a larger epsilon, larger
-    batches, or shorter steps.
+    """Return runs that may explain the columns at epsilon 1.2, which lie above ours: less noise, as of a larger
+    epsilon, larger batches, or shorter steps.
     """
     cells = grid(data=["mnist", "fashion_mnist"], algorithm="SN+CNN", num_epochs=[1, 5, 10, 20], num_clients=10)
     step = SETTINGS["step_size"]
@@ -88,8 +89,8 @@ def pfl_small_epsilon(scale: str) -> Sweep:
 
 
 def pfl_alone(scale: str) -> Sweep:
-    """What a client reaches by itself: a tenth of the data, as each of ten clients has, nobody to average with, and
-    nobody to hide from.
+    """Return runs of a client by itself: a tenth of the data, as each of ten clients has, without averaging and without
+    noise.
     """
     cells = grid(data=list(EPSILONS), algorithm=list(MODELS), target_epsilon=math.inf, num_epochs=1, num_clients=1)
     return sweep_of_cells(

@@ -92,7 +92,7 @@ def _entry(num_rounds: int) -> Entry:
         batch_size=1,
         sampler="all",
     )
-    return Entry(ALGORITHMS["ppsgd"], FREE, num_rounds, complete=complete, made=MADE)
+    return Entry(ALGORITHMS["ppsgd"], FREE, num_rounds, complete=complete, computed=MADE)
 
 
 def ppsgd_theory(scale: str) -> Sweep:
@@ -120,7 +120,7 @@ RATE, LARGEST = 0.1, 20  # q, and the most examples that a user brings to a roun
 def _sampled_entry(num_rounds: int, reduce: str) -> Entry:
     """So many rounds of Algorithm 2, which sums a user's gradients, or of Algorithm 3, which averages them."""
     sizes = examples_of_users(NUM_CLIENTS, LARGEST)
-    guarantee, weight, most = {
+    guarantee, weight, largest = {
         "sum": (theory.weighted, sizes.sum(), LARGEST),
         "mean": (theory.averaged, NUM_CLIENTS, 1),
     }[reduce]
@@ -129,7 +129,7 @@ def _sampled_entry(num_rounds: int, reduce: str) -> Entry:
         num_rounds=num_rounds,
         guarantee=partial(guarantee, sizes=sizes, rate=RATE),
         divisor=RATE * float(weight),
-        clip_norm=most * CLIP_NORM,
+        clip_norm=largest * CLIP_NORM,
         num_sampled=round(RATE * NUM_CLIENTS),
         batch_size=LARGEST,
         sampler="poisson",
@@ -140,7 +140,7 @@ def _sampled_entry(num_rounds: int, reduce: str) -> Entry:
         FREE,
         num_rounds,
         complete=lambda points: complete(points).drop(columns="local_is_better"),  # Lemma 4.6 is on Theorem 4.5
-        made=MADE,
+        computed=MADE,
     )
 
 
@@ -186,15 +186,15 @@ def ppsgd_sampling(scale: str) -> Sweep:
     sampled = round(RATE * NUM_CLIENTS)
     method = ALGORITHMS["ppsgd"]
     everybody = points.assign(num_sampled=NUM_CLIENTS, sampler="all", reduce="mean")
-    once = partial(once_for_local, clip_norm=1.0)
-    entries = {"Algorithm 1": Entry(method, everybody, num_rounds=round(RATE * num_rounds), complete=once)}
+    complete = partial(once_for_local, clip_norm=1.0)
+    entries = {"Algorithm 1": Entry(method, everybody, num_rounds=round(RATE * num_rounds), complete=complete)}
     for sampler in ("poisson", "fixed"):
-        some = points.assign(num_sampled=sampled, sampler=sampler)
-        sums = some.assign(reduce="sum", clip_norm=some["clip_norm"] * LARGEST / 4)
+        sampled_points = points.assign(num_sampled=sampled, sampler=sampler)
+        sums = sampled_points.assign(reduce="sum", clip_norm=sampled_points["clip_norm"] * LARGEST / 4)
         entries[f"Algorithm 2, {sampler}"] = Entry(
             method, sums, complete=partial(once_for_local, clip_norm=LARGEST / 4)
         )
-        entries[f"Algorithm 3, {sampler}"] = Entry(method, some.assign(reduce="mean"), complete=once)
+        entries[f"Algorithm 3, {sampler}"] = Entry(method, sampled_points.assign(reduce="mean"), complete=complete)
     paper = Sweep(
         name="ppsgd_sampling",
         reproduces="Bietti et al. 2022, section 5",

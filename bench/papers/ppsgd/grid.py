@@ -26,13 +26,13 @@ def once_for_local(points: pd.DataFrame, clip_norm: float) -> pd.DataFrame:
 
 
 def with_learning_alone(sweep: Sweep, step_sizes: list[float], num_steps: int) -> Sweep:
-    """The sweep, and beside it users who learn alone for so many steps, not only in the rounds that draw them.
+    """Return the sweep with an entry of users who learn alone for so many steps, not only in the rounds that draw them.
 
     Not in the paper, whose local learning (a = 0) takes as few steps as the others do.
     """
     points = grid(step_size=step_sizes, batch_size=10, local="dual")
-    alone = Entry(ALGORITHMS["local_learning"], points, num_rounds=num_steps, eval_every=max(num_steps // 10, 1))
-    return sweep._replace(entries={**sweep.entries, "Learning alone": alone})
+    local = Entry(ALGORITHMS["local_learning"], points, num_rounds=num_steps, eval_every=max(num_steps // 10, 1))
+    return sweep._replace(entries={**sweep.entries, "Learning alone": local})
 
 
 def with_further_steps(

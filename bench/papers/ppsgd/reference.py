@@ -119,8 +119,8 @@ def queue(
     while any(waiting):
         users = rng.permutation([i for i, blocks in enumerate(waiting) if blocks])[:num_sampled]
         starts = [waiting[i].pop(0) * batch_size for i in users]
-        x = np.stack([train[i][0][at : at + batch_size] for i, at in zip(users, starts, strict=True)])
-        y = np.stack([train[i][1][at : at + batch_size] for i, at in zip(users, starts, strict=True)])
+        x = np.stack([train[i][0][start : start + batch_size] for i, start in zip(users, starts, strict=True)])
+        y = np.stack([train[i][1][start : start + batch_size] for i, start in zip(users, starts, strict=True)])
         yield users, x, y, rng.standard_normal(shape)
 
 

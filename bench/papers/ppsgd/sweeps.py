@@ -98,11 +98,11 @@ FURTHER_TAG_STEPS: dict[str, Any] = {
 }
 
 
-def _tags(name: str, of: str, tasks, every: int) -> Sweep:
-    """The published grid on documents with tags."""
+def _tags(name: str, data: str, tasks, every: int) -> Sweep:
+    """Return the published grid on documents with tags."""
     return Sweep(
         name=name,
-        reproduces=f"Bietti et al. 2022, Figures 1b and 2 (Stack Overflow){of}",
+        reproduces=f"Bietti et al. 2022, Figures 1b and 2 (Stack Overflow){data}",
         tasks=tasks,
         entries={
             "PPSGD": Entry(ALGORITHMS["ppsgd"], grid(**TAG_GRID), complete=partial(once_for_local, clip_norm=0.01))
@@ -205,7 +205,9 @@ def ppsgd_cnn(scale: str) -> Sweep:
         reproduces="Bietti et al. 2022, Figures 1d and 2 (EMNIST, CNN)",
         tasks={"digits": partial(digits.mnist_by_writer, model="cnn")},
         entries={
-            "PPSGD": Entry(ALGORITHMS["ppsgd"], points, complete=_of_the_program, made=("personalization", "step_size"))
+            "PPSGD": Entry(
+                ALGORITHMS["ppsgd"], points, complete=_of_the_program, computed=("personalization", "step_size")
+            )
         },
         num_rounds=_evaluated_rounds,
         eval_every=EVAL_EVERY,

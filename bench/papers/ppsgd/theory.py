@@ -66,8 +66,8 @@ def norm(w: float, local: float, alpha: float) -> float:
     For alpha = inf it is |w|, the limit of sqrt(alpha) |z|_alpha.
     """
     p, r = weights(alpha)
-    parts = [(w, p), (local, r)]
-    return math.sqrt(sum(0.0 if size == 0 else (size**2 / weight if weight else math.inf) for size, weight in parts))
+    terms = [(w, p), (local, r)]
+    return math.sqrt(sum(0.0 if size == 0 else (size**2 / weight if weight else math.inf) for size, weight in terms))
 
 
 def minimal_norm(v: float, alpha: float, num_clients: int) -> float:

@@ -50,7 +50,7 @@ def scaffold_steps(scale: str) -> Sweep:
 
     def entry(control_variates: bool) -> Entry:
         free = cells.assign(control_variates=control_variates)
-        return Entry(ALGORITHMS["dp_scaffold"], free, complete=_completed, made=("step_size",))
+        return Entry(ALGORITHMS["dp_scaffold"], free, complete=_completed, computed=("step_size",))
 
     sweep = Sweep(
         name="scaffold_steps",

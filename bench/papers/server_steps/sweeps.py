@@ -31,7 +31,7 @@ def server_optimisers(scale: str) -> Sweep:
 
     plain = [0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
     adaptive = {"server_step_size": [0.003, 0.01, 0.03, 0.1, 0.3, 1.0], "beta1": 0.9, "tau": [1e-3, 1e-2, 1e-1]}
-    whole = Sweep(
+    full = Sweep(
         name="server_optimisers",
         reproduces="Reddi et al. 2021, adaptive server steps where gradients are sparse, on generated data",
         tasks={"rare_features": rare_features},
@@ -48,7 +48,7 @@ def server_optimisers(scale: str) -> Sweep:
         notes="1,000 users, 100 of them in a round",
     )
     keep = {"server_step_size": [0.1, 1.0], "tau": [1e-3], "noise_multiplier": [1.0]}
-    return {"paper": whole, "laptop": whole, "smoke": thin(whole, keep=keep, seeds=2)}[scale]
+    return {"paper": full, "laptop": full, "smoke": thin(full, keep=keep, seeds=2)}[scale]
 
 
 FACTORS = [0.1, 0.3, 1.0, 3.0, 10.0]
@@ -77,13 +77,13 @@ def server_clipping(scale: str) -> Sweep:
         noise_multiplier=1.0,
         **USERS,
     )
-    whole = Sweep(
+    full = Sweep(
         name="server_clipping",
         reproduces="Andrew et al. 2021, fixed and adaptive clipping, on generated data",
         tasks={"rare_features": rare_features},
         entries={
-            "Fixed": Entry(method, fixed, complete=_clipped, made=("clip_norm", "server_step_size")),
-            "Adaptive": Entry(method, follows, complete=_started, made=("clip_norm",)),
+            "Fixed": Entry(method, fixed, complete=_clipped, computed=("clip_norm", "server_step_size")),
+            "Adaptive": Entry(method, follows, complete=_started, computed=("clip_norm",)),
         },
         num_rounds=ROUNDS,
         eval_every=20,
@@ -92,7 +92,7 @@ def server_clipping(scale: str) -> Sweep:
         notes="1,000 users, 100 of them in a round; norms in units of the typical length of a message",
     )
     keep = {"factor": [0.1, 1.0], "unit_step": [1.0], "server_step_size": [1.0], "quantile": [0.5]}
-    return {"paper": whole, "laptop": whole, "smoke": thin(whole, keep=keep, seeds=2)}[scale]
+    return {"paper": full, "laptop": full, "smoke": thin(full, keep=keep, seeds=2)}[scale]
 
 
 LOCAL_STEPS = [5, 50, 200]
@@ -117,7 +117,7 @@ def proximal_steps(scale: str) -> Sweep:
     def mean_of_models(points: pd.DataFrame) -> pd.DataFrame:
         return points.assign(server_step_size=points["step_size"])
 
-    whole = Sweep(
+    full = Sweep(
         name="proximal_steps",
         reproduces="Li et al. 2020, FedProx on unlike clients with many local steps, on smaller data",
         tasks={
@@ -133,7 +133,7 @@ def proximal_steps(scale: str) -> Sweep:
             for apart, name in ALIKE.items()
         },
         entries={
-            "FedProx": Entry(ALGORITHMS["dp_fedprox"], cells, complete=mean_of_models, made=("server_step_size",))
+            "FedProx": Entry(ALGORITHMS["dp_fedprox"], cells, complete=mean_of_models, computed=("server_step_size",))
         },
         num_rounds=60,
         eval_every=20,
@@ -142,7 +142,7 @@ def proximal_steps(scale: str) -> Sweep:
         notes="20 clients of 40 training records, 5 of them in a round, all records in every local step",
     )
     keep = {"task": [ALIKE[0]], "num_steps": [5], "step_size": [0.1]}
-    return {"paper": whole, "laptop": whole, "smoke": thin(whole, keep=keep, seeds=2)}[scale]
+    return {"paper": full, "laptop": full, "smoke": thin(full, keep=keep, seeds=2)}[scale]
 
 
 SWEEPS = {

@@ -29,12 +29,12 @@ def moments_noise_multiplier(epsilon: float, delta: float, *, rounds: int, rate:
         InputError: outside that range.
     """
     check_budget(epsilon, delta, rounds)
-    if epsilon > (most := 2 * math.log(2 / delta)):
+    if epsilon > (largest := 2 * math.log(2 / delta)):
         raise InputError(
-            f"epsilon is {epsilon:g}, above 2 log(2 / delta) = {most:.3g}, where the closed form ends: {EXACT}"
+            f"epsilon is {epsilon:g}, above 2 log(2 / delta) = {largest:.3g}, where the closed form ends: {EXACT}"
         )
-    if rate < (least := smallest_rate(epsilon, delta, rounds)) or rate > 1:
-        raise InputError(f"K / n is {rate:g}; the closed form needs {least:.3g} to 1 in {rounds} rounds: {EXACT}")
+    if rate < (smallest := smallest_rate(epsilon, delta, rounds)) or rate > 1:
+        raise InputError(f"K / n is {rate:g}; the closed form needs {smallest:.3g} to 1 in {rounds} rounds: {EXACT}")
     logs = math.log(2.5 * rounds * rate / delta) * math.log(2 / delta)
     return 16 * rate * math.sqrt(rounds * logs) / epsilon
 
@@ -59,9 +59,9 @@ def zcdp_noise_multiplier(epsilon: float, delta: float, *, rounds: int) -> float
         InputError: for epsilon above 2 log(1 / delta).
     """
     check_budget(epsilon, delta, rounds)
-    if epsilon > (most := 2 * math.log(1 / delta)):
+    if epsilon > (largest := 2 * math.log(1 / delta)):
         raise InputError(
-            f"epsilon is {epsilon:g}, above 2 log(1 / delta) = {most:.3g}, where the zCDP form ends: {EXACT}"
+            f"epsilon is {epsilon:g}, above 2 log(1 / delta) = {largest:.3g}, where the zCDP form ends: {EXACT}"
         )
     return math.sqrt(8 * rounds * math.log(1 / delta)) / epsilon
 
