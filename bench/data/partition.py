@@ -140,7 +140,7 @@ def by_class_shares(
 
 
 def _class_counts(rng: np.random.Generator, shares: np.ndarray, remaining: np.ndarray, size: int) -> np.ndarray:
-    """Return how many of the remaining examples of each class a client of `size` takes."""
+    """Return the number of remaining examples of each class that a client of `size` examples takes, [class]."""
     counts = np.zeros(len(remaining), int)
     while (missing := size - counts.sum()) > 0:
         weights = np.where(counts < remaining, shares, 0.0)

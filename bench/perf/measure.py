@@ -114,7 +114,7 @@ def time_rounds(loop: Iterator, num_rounds: int) -> float:
 
 
 def points_in_words(timed: Timed) -> str:
-    """Return how many points were timed at once, in words."""
+    """Return the number of points that were timed at once, in words."""
     return f"{timed.chunk} points together"
 
 

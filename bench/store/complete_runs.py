@@ -226,5 +226,5 @@ def sound_runs(
 
 
 def in_words(left_out: Mapping[str, int]) -> str:
-    """Return what is wrong with how many runs, "3 runs with missing, duplicate or other rows"."""
+    """Return the numbers of runs that were left out, in words: "3 runs with missing, duplicate or other rows"."""
     return " and ".join(f"{count:,} runs {words}" for words, count in left_out.items())

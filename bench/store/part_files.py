@@ -228,7 +228,7 @@ def renamed(table: pa.Table, ids: Mapping[str, str]) -> pa.Table:
 
 
 def part_path(folder: Path, table: pa.Table, content: bytes | pa.Buffer) -> Path:
-    """Return where the part with this table goes, whose file has this content."""
+    """Return the path of the part with this table, whose file has this content."""
     runs = sorted(f"{point}/{trial}/{seed}" for point, trial, seed in runs_in(table).itertuples(index=False))
     digest = hashlib.blake2b("\n".join(runs).encode(), digest_size=8).hexdigest()
     return folder / f"part-{digest}-{content_digest(content)}.parquet"

@@ -110,7 +110,7 @@ def undivided(task: Task) -> Task:
 
 
 def _specs(task: Task) -> Task:
-    """Return where the task's arrays are; it has no data for metrics."""
+    """Return the partition of the task's arrays over the devices; the task has no data for metrics."""
     by_client = {name: jax.tree.map(lambda _: HELD, getattr(task, name)) for name in BY_CLIENT}
     return replace(jax.tree.map(lambda _: SHARED, replace(task, **dict.fromkeys(BY_CLIENT))), **by_client)
 
@@ -194,8 +194,8 @@ class DeviceProgram:
 def _where(on_one, on_all_devices) -> Any:
     """Return the partition of arrays with these shapes on one of several devices, and on a single device."""
 
-    def spec(one, every):
-        return P(*(AXIS if a != b else None for a, b in zip(one.shape, every.shape, strict=True)))
+    def spec(on_device, on_all):
+        return P(*(AXIS if a != b else None for a, b in zip(on_device.shape, on_all.shape, strict=True)))
 
     return jax.tree.map(spec, on_one, on_all_devices)
 

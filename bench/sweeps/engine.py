@@ -379,7 +379,7 @@ class Step:
         return state, measurement
 
     def _end(self, begin: int) -> int:
-        """Return where the next call ends: after one stride at first, then after CALL_S seconds."""
+        """Return the round at which the next call ends: after one stride at first, then after about CALL_S seconds."""
         size = self.stride
         if self.last:
             target = min(int(CALL_S / self.round_s), GROWTH * self.last) if self.round_s else self.last

@@ -97,5 +97,5 @@ def sources_of(dataset: DataSet, data_files: DataFiles) -> list[Source]:
 
 
 def _credited(cached: LocalCopy | None, users: LocalCopy | None) -> LocalCopy | None:
-    """Return what is cached, credited to the user's files where those are given."""
+    """Return the cached copy; where there are user's files, they are named as its source."""
     return replace(cached, source=users.source) if cached and users else cached

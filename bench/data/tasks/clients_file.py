@@ -137,7 +137,7 @@ def dual_pays(examples: Clients) -> bool:
 
 
 def num_train(num_examples: int) -> int:
-    """Return how many examples of a client are for training."""
+    """Return the number of a client's examples that are for training."""
     remaining = num_examples - max(1, round(TEST * num_examples))
     return int(remaining - max(1, round(VALIDATION / (1 - TEST) * remaining)))
 

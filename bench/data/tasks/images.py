@@ -235,7 +235,7 @@ def accuracy_by_class(params, task: Task) -> dict:
 
 
 def _shares(task: Task) -> Array:
-    """Return how common every class is among the clients' training pictures, [client, class]."""
+    """Return the share of every class among the clients' training pictures, [client, class]."""
     return jnp.mean(jax.nn.one_hot(task.need(Network).pool[1][task.train], NUM_CLASSES), axis=1)
 
 

@@ -195,5 +195,5 @@ def noise_multiplier(target: float, release: Callable[[float], Release], rounds:
 
 
 def safe(noise: float) -> float:
-    """Return a noise multiplier that a formula or a search gives, with the MARGIN by which it is larger."""
+    """Return a noise multiplier from a formula or a search, increased by the share MARGIN."""
     return noise * (1 + MARGIN)
