@@ -61,13 +61,11 @@ class Table(NamedTuple):
             if rows.empty or rows[[*columns, *self.options]].isna().any(axis=None):
                 raise ValueError("a row is incomplete")
             check(rows)
-            deviating = {
-                name: rows[name].iloc[0] for name, value in self.options.items() if (rows[name] != value).any()
-            }
+            wrong = {name: rows[name].iloc[0] for name, value in self.options.items() if (rows[name] != value).any()}
         except (OSError, ValueError, KeyError, IndexError, TypeError):
             raise InputError(f"{self.path} is no whole table of {self.what}: move it elsewhere{self.remedy}") from None
-        if deviating:
-            words = ", ".join(f"{name} = {value}" for name, value in deviating.items())
+        if wrong:
+            words = ", ".join(f"{name} = {value}" for name, value in wrong.items())
             raise InputError(
                 f"{self.path} has {self.what} with {words}: ask for the same, or move it elsewhere{self.remedy}"
             )

@@ -206,11 +206,11 @@ def add_to_board(
             "nothing"
         )
     chosen = compared.runs[compared.runs["algorithm"] == label].iloc[0]
-    chosen_arguments = {
+    arguments = {
         name: chosen[name] for name in (*candidate.space, *request.fixed) if name in chosen and name != candidate.noise
     }
-    if chosen_arguments != request.fixed:  # with these arguments it was audited before
-        _check_audit(label, audit(candidate, args=chosen_arguments))
+    if arguments != request.fixed:  # with these arguments it was audited before
+        _check_audit(label, audit(candidate, args=arguments))
     assert request.board is not None
     return write_entry(request.board / request.problem.name, label, compared)
 

@@ -125,15 +125,13 @@ def compare(table: "pd.DataFrame") -> None:
     """Example: python -m bench compare examples/own_models.py --task digits_by_style --epsilons 1,4 --seeds 3"""
     from bench.comparison.report.table import brief_text, in_a_line
 
-    folder, own_methods = Path(table.attrs["folder"]), dict.fromkeys(table.loc[~table["is_baseline"], "algorithm"])
-    print(
-        brief_text(table, [f"{note}." for note in table.attrs["notes"] if any(label in note for label in own_methods)])
-    )
+    folder, methods = Path(table.attrs["folder"]), dict.fromkeys(table.loc[~table["is_baseline"], "algorithm"])
+    print(brief_text(table, [f"{note}." for note in table.attrs["notes"] if any(label in note for label in methods)]))
     if "board" in table.attrs:
         print(f"\nthe methods of the board are those of {table.attrs['board']}")
     print(f"\ngains, costs and all notes: {folder / f'{COMPARISON}.md'}")
     print(folder / f"{COMPARISON}.png")
-    for label in own_methods:
+    for label in methods:
         print(f"\n{in_a_line(table, label)}")
 
 

@@ -40,7 +40,7 @@ def command(app: typer.Typer, function: Callable, name: str | None = None, **ove
                     parameter.replace(default=overrides.get(parameter.name, parameter.default))
                 )
                 options.append(option)
-        show_options = [
+        extra = [
             parameter.replace(kind=parameter.KEYWORD_ONLY)
             for parameter in [*inspect.signature(show).parameters.values()][1:]
         ]
@@ -48,11 +48,9 @@ def command(app: typer.Typer, function: Callable, name: str | None = None, **ove
 
         def run(**words: Any) -> None:
             arguments = {key: read(words[key]) for key, read in reads.items()}
-            show(
-                function(**arguments, **fixed), **{parameter.name: words[parameter.name] for parameter in show_options}
-            )
+            show(function(**arguments, **fixed), **{parameter.name: words[parameter.name] for parameter in extra})
 
-        run.__signature__ = inspect.Signature([*options, *show_options])  # pyright: ignore[reportFunctionMemberAccess]
+        run.__signature__ = inspect.Signature([*options, *extra])  # pyright: ignore[reportFunctionMemberAccess]
         run.__doc__ = "\n\n".join([SECTION.split(inspect.getdoc(function) or "")[0], inspect.getdoc(show) or ""])
         app.command(name or show.__name__)(run)
         return show

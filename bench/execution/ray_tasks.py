@@ -88,9 +88,8 @@ class RayTasks:
         gpus = int(self.ray.cluster_resources().get("GPU", 0) > 0)
         worker_settings = settings(self._budget and self._budget / sharing, sharing)
         task = self.ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0, max_calls=0)(_task)
-        reference = task.remote(
-            worker_settings, wire, [self._objects[wire.data]]
-        )  # in a list, or else Ray would fetch it
+        # The data are in a list, or else Ray would fetch them.
+        reference = task.remote(worker_settings, wire, [self._objects[wire.data]])
         self._pending.add(reference)
         future: Future[Outcome] = Future()
         reference.future().add_done_callback(partial(self._finished, future, reference, unit, report))

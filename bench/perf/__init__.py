@@ -64,7 +64,7 @@ def report(names: list[str], data_files: DataFiles | None = None, out: Path | No
         "jax": jax.__version__,
         "commit": commit(),
     }
-    shares_of_limit: dict[str, dict] = {}
+    reached: dict[str, dict] = {}
     console = Console(width=None if Console().is_terminal else 150)
     console.print(f"{about['device']}, {about['cores']} cores, jax {about['jax']}")
     for name in names:
@@ -78,15 +78,13 @@ def report(names: list[str], data_files: DataFiles | None = None, out: Path | No
             table.add_row(line.what, f"{line.value:.3g}", line.unit, line.wanted, escape(line.remarks))
         console.print(table)
         numbers = [line._asdict() for line in lines if math.isfinite(line.value)]
-        shares_of_limit[name] = shares.report(name, data_files or DataFiles(), console)
+        reached[name] = shares.report(name, data_files or DataFiles(), console)
         if out:
             try:
-                record(
-                    out, name, about | {"load_before": busy, "lines": numbers, "shares_of_limit": shares_of_limit[name]}
-                )
+                record(out, name, about | {"load_before": busy, "lines": numbers, "shares_of_limit": reached[name]})
             except OSError as error:
                 raise cannot_write(error, out) from None
-    if any(shares_of_limit.values()):
+    if any(reached.values()):
         console.print(shares.NOTE)
     if out:
         print(out)

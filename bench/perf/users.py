@@ -101,7 +101,7 @@ def users(counts=COUNTS) -> list[Measurement]:
     """
     free = memory.available()
     rows_of: dict[str, list[RoundCost]] = {name: [] for name in ARGS}
-    measured_counts = []
+    sizes = []
     for count in counts:
         # The data, and every user's own model before and after a round.
         if 4 * count * (EXAMPLES + 2) * (FEATURES + 1) * 3 > free:
@@ -109,7 +109,7 @@ def users(counts=COUNTS) -> list[Measurement]:
         task = generated(count)
         for name in ARGS:
             rows_of[name].append(_measured(name, task))
-        measured_counts.append(count)
+        sizes.append(count)
         del task
         gc.collect()
     lines = []
@@ -120,9 +120,7 @@ def users(counts=COUNTS) -> list[Measurement]:
             ("memory of the process", "GB", 1, "process"),
         ):
             values = [scale * getattr(row, column) for row in rows]
-            for count, value in zip(measured_counts, values, strict=True):
-                straight = (
-                    f"straight line: {_line(measured_counts, values, count):.3g}" if len(measured_counts) > 1 else ""
-                )
+            for count, value in zip(sizes, values, strict=True):
+                straight = f"straight line: {_line(sizes, values, count):.3g}" if len(sizes) > 1 else ""
                 lines.append(Measurement(f"{name}, {count:,} users: {what}", value, unit, remarks=straight))
     return lines

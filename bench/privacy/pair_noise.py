@@ -52,9 +52,8 @@ def hidden_from_one(individual: np.ndarray, neighbors: np.ndarray, pair: float) 
     worst = np.diagonal(inverse).copy()
     for k in range(len(individual)) if pair > 0 else ():
         neighbors_of_k = np.flatnonzero(neighbors[k])
-        along = (
-            inverse[:, neighbors_of_k] - inverse[:, [k]]
-        )  # Sigma^-1 B, a column e_j - e_k of B for every neighbour j
+        # Sigma^-1 B, a column e_j - e_k of B for every neighbour j
+        along = inverse[:, neighbors_of_k] - inverse[:, [k]]
         reduced = np.eye(len(neighbors_of_k)) / pair**2 - (along[neighbors_of_k] - along[k])
         with_less = np.diagonal(inverse) + np.sum(along * np.linalg.solve(reduced, along.T).T, axis=1)
         worst = np.maximum(worst, np.where(np.arange(len(individual)) == k, 0.0, with_less))

@@ -100,9 +100,7 @@ def sources_in(folder: Path, left_out: list[str]) -> list[PartsFolder]:
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder: give a folder of results or of a sweep")
     files = [path for path in folder.rglob("*.parquet") if path.name != COLUMNS]
-    places = {
-        path.parent for path in files if not any(component[0] in "._" for component in path.relative_to(folder).parts)
-    }
+    places = {path.parent for path in files if not any(name[0] in "._" for name in path.relative_to(folder).parts)}
     if not places:
         raise InputError(f"{folder} holds no results: give a folder of results or of a sweep")
     sources = []

@@ -242,9 +242,9 @@ def as_text(statuses: Sequence[Status], by_entry: bool) -> str:
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
     )
     measured = [status.total.hours for status in statuses if status.total.missing and status.total.hours is not None]
-    unmeasured = sum(status.total.missing for status in statuses if status.total.hours is None)
-    remainder = [f"{sum(measured):.3g} core-hours"] * bool(measured) + [f"{unmeasured:,} runs without a rate"] * bool(
-        unmeasured
+    unknown = sum(status.total.missing for status in statuses if status.total.hours is None)
+    remainder = [f"{sum(measured):.3g} core-hours"] * bool(measured) + [f"{unknown:,} runs without a rate"] * bool(
+        unknown
     )
     note = "A process counts as one core; rates are those of the CPUs that made the rows."
     return f"{table}\n\nThe rest: {', and '.join(remainder) or 'nothing'}. {note}"

@@ -9,7 +9,7 @@ from bench.perf.measure import Workload
 
 
 def a_workload(run=lambda: None):
-    return Workload(run, "round of a point", 20, Counts(flops=3e6, bytes=1e3), 1e5, together=4)
+    return Workload(run, "round of a point", 20, Counts(flops=3e6, bytes=1e3), 1e5, points=4)
 
 
 def rates(rate, arithmetic_s, moving_s):

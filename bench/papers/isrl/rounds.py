@@ -91,12 +91,8 @@ def _methods(tasks: pd.DataFrame, answering: int, lipschitz: float) -> dict[str,
     gradients clipped to L.
     """
     budget = budgets(EPSILONS, [EXACT]).merge(tasks.drop(columns="task"), how="cross")
-    localized = budget.merge(
-        grid(phase_rounds=TOTAL_ROUNDS, step_size=FEWER_STEPS, theorem_lambda=LAMBDAS), how="cross"
-    )
-    localized = localized.assign(
-        clip_norm=lipschitz, rounds_ratio=FALLING, growth=theory.growth(answering, min(RECORDS))
-    )
+    phased = budget.merge(grid(phase_rounds=TOTAL_ROUNDS, step_size=FEWER_STEPS, theorem_lambda=LAMBDAS), how="cross")
+    phased = phased.assign(clip_norm=lipschitz, rounds_ratio=FALLING, growth=theory.growth(answering, min(RECORDS)))
     plain = budget.merge(grid(phase_rounds=TOTAL_ROUNDS, step_size=STEPS, num_sampled=answering), how="cross")
     plain = plain.assign(clip_norm=lipschitz)
 
@@ -115,9 +111,9 @@ def _methods(tasks: pd.DataFrame, answering: int, lipschitz: float) -> dict[str,
         "One-pass accelerated": entry("accelerated", plain, sampler="once"),
         "Multi-pass MB-SGD": entry("minibatch_sgd", plain, sampler="all"),
         "Accelerated": entry("accelerated", plain),
-        "Localized MB-SGD": entry("localized", localized),
-        "Localized accelerated": entry("localized", localized, solver="accelerated"),
-        "Localized multi-stage": entry("localized", localized, solver="multistage"),
+        "Localized MB-SGD": entry("localized", phased),
+        "Localized accelerated": entry("localized", phased, solver="accelerated"),
+        "Localized multi-stage": entry("localized", phased, solver="multistage"),
     }
 
 

@@ -91,10 +91,8 @@ def epsilon(release: Release, rounds: int) -> float:
     """
     rounds = operator.index(rounds)
     require("rounds", rounds, rounds >= 0, "give 0 or more")
-    components = _components(checked(release), rounds)  # also for 0 rounds, since a run may begin with a release
-    return max(
-        (_spent(atoms_of(component), release) for component in components), key=lambda spent: (math.isnan(spent), spent)
-    )
+    events = _components(checked(release), rounds)  # also for 0 rounds, since a run may begin with a release
+    return max((_spent(atoms_of(event), release) for event in events), key=lambda spent: (math.isnan(spent), spent))
 
 
 def _components(release: Release, rounds: int) -> Sequence[dp.DpEvent]:
@@ -174,12 +172,10 @@ def noise_multiplier(target: float, release: Callable[[float], Release], rounds:
     if release(1.0).accountant == "pld":
         require("epsilon", target, target <= PLD_LIMIT, f"pld is for at most {PLD_LIMIT:g}; take accountant rdp")
     if (by := release(1.0).accountant) in BY_RENYI:
-        orders, alternatives = ("4096", "pld") if by == "rdp_wide" else ("63", "pld or rdp_wide")
+        orders, choices = ("4096", "pld") if by == "rdp_wide" else ("63", "pld or rdp_wide")
         floor = rdp_floor(release(1.0).delta, wide=by == "rdp_wide")
         below = f"Renyi DP at orders up to {orders} cannot go below {floor:.3g} and asks for far too much noise near it"
-        require(
-            "epsilon", target, target >= NEAR * floor, f"{below}; take accountant {alternatives}, or a larger delta"
-        )
+        require("epsilon", target, target >= NEAR * floor, f"{below}; take accountant {choices}, or a larger delta")
 
     def spent(sigma: float) -> float:
         return epsilon(release(sigma), rounds)

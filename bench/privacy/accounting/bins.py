@@ -130,8 +130,8 @@ def _below(strike: float, shift: float, num_bins: int, points: int) -> float:
 
 
 def _rounding(strike: float, num_bins: int) -> float:
-    """Return the allowance for rounding in the law and its Fourier transforms; tests find less than half of it, for 3 to
-    10,000 bins.
+    """Return the allowance for rounding in the law and its Fourier transforms; tests find less than half of it, for 3
+    to 10,000 bins.
     """
     return (1e-13 + 1e-15 * num_bins) * strike
 
