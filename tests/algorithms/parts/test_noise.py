@@ -74,7 +74,7 @@ def test_a_run_longer_than_planned_goes_on(name):
 
 # ---- What it costs ----
 
-USERS = users(jnp.eye(1, 9), jnp.ones(1, bool))  # four
+USERS = users(jnp.eye(1, 9)[0], jnp.ones((), bool))  # four
 ARGS = {"num_sampled": 1, "batch_size": 2, "sampler": "cyclic", "step_size": 1.0, "clip_norm": 1.0, "planned_rounds": 8}
 FEDAVG = ALGORITHMS["dp_fedavg"]
 
@@ -121,7 +121,7 @@ def test_one_user_moves_what_was_released_by_the_sensitivity_and_no_more(method,
     args = arguments(ALGORITHMS[method], args)
 
     def path(sign, key):
-        algorithm = ALGORITHMS[method].make(users(sign * jnp.eye(1, 9), jnp.ones(1, bool)), **args)
+        algorithm = ALGORITHMS[method].make(users(sign * jnp.eye(1, 9)[0], jnp.ones((), bool)), **args)
 
         def step(state, key):
             state, _ = algorithm.round(key, state)
