@@ -164,9 +164,10 @@ class Audit(NamedTuple):
 
     @property
     def strongest(self) -> Finding | None:
-        """The proven way of accounting for which replay would have seen the least lack of noise, or which declares
-        nothing; None where replay decides none."""
-        return min((each for each in self.sound if each.decided), key=lambda each: each.unseen, default=None)
+        """The proven way of accounting with the smallest epsilon, of several that for which replay would have seen the
+        least lack of noise; None where replay decides none."""
+        decided = (each for each in self.sound if each.decided)
+        return min(decided, key=lambda each: (each.epsilon, each.unseen), default=None)
 
     @property
     def verdict(self) -> str:
