@@ -13,11 +13,11 @@ import pandas as pd
 import pytest
 from tiny_comparison import renamed, under_another_name
 
+from bench import audit as audits
 from bench import board, compare
 from bench.algorithms import ALGORITHMS
 from bench.analysis.drawn_users import names
 from bench.api.comparisons import add_to_board
-from bench.audit import report
 from bench.comparison import board as boards
 from bench.comparison import protocol as protocols
 from bench.comparison.entries import fault, write_entry
@@ -130,7 +130,7 @@ def overstating():
 @pytest.fixture
 def quick(monkeypatch):
     """The audit with fewer runs."""
-    monkeypatch.setattr(report, "audit", partial(report.audit, runs=4000))
+    monkeypatch.setattr(audits, "audit", partial(audits.audit, runs=4000))
 
 
 @pytest.mark.slow
