@@ -24,7 +24,7 @@ LATEX = str.maketrans(
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "–": "--", "−": "$-$"}
     | {sign: f"${name}$" for sign, name in SIGNS.items()}  # pdfLaTeX has no such letters
 )
-PAGE = 95  # letters that fit the width of a page of 6.75 inches
+PAGE, PAGE_INCHES = 95, 6.75  # letters that fit the width of a page
 IN_FORMULA = str.maketrans({sign: name + " " for sign, name in SIGNS.items()} | {"−": "-"})
 
 

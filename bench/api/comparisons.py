@@ -217,8 +217,10 @@ def add_to_board(
 
 def _check_audit(label: str, report: "Audit") -> None:
     """Refuse a method whose privacy statement an audit refutes, and say why."""
+    from bench.audit.text import verdict
+
     if report.refuted:
-        why = str(report).splitlines()[0].removeprefix("FAILED: ").rstrip(".")
+        why = verdict(report).removeprefix("FAILED: ").rstrip(".")
         raise InputError(
             f"the audit refutes the privacy statement of {label}: {why}; `python -m bench audit` shows how"
         )

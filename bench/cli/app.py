@@ -160,8 +160,8 @@ def single(**options: Any) -> Any:
 
 @command(app, single, say=say)
 def audit(report: Any) -> None:
-    """The first line is the verdict: FAILED, passed or inconclusive. The exit status is 1 where an
-    epsilon that is declared as proven is refuted.
+    """The first line is the verdict: FAILED, passed or inconclusive. The exit status is 1 where an epsilon that is
+    declared as proven is refuted.
 
     Example: python -m bench audit my_method.py:my_method --set batch_size=4 --epsilon 2
     """

@@ -19,7 +19,7 @@ from bench.comparison.population import FACTOR
 from bench.comparison.report import beside, convergence
 from bench.comparison.report.curves import draw_convergence
 from bench.comparison.report.looks import legend, method_looks, named
-from bench.comparison.report.table import PAGE_INCHES, costs, extrapolated, heading, latex, printed, privacy, table
+from bench.comparison.report.table import costs, extrapolated, heading, latex, printed, privacy, table
 from bench.comparison.result import Comparison
 from bench.errors import cannot_write
 from bench.files import write_whole
@@ -195,7 +195,7 @@ def write(comparison: Comparison, width: float | None = None) -> pd.DataFrame:
             with style.applied(width):
                 save_printed(draw(rows, problem.held_out, common=problem.common), folder, COMPARISON, ALTS[COMPARISON])
         shown, notes = printed(rows), "".join(f"\n{tables.no_links(note)}.\n" for note in comparison.notes)
-        write_whole(folder / f"{COMPARISON}.tex", latex(rows, width or PAGE_INCHES))
+        write_whole(folder / f"{COMPARISON}.tex", latex(rows, width or tables.PAGE_INCHES))
         measured_on = measured.words(rows, problem.metric)
         first = heading(rows) + (f" Measured on {tables.no_markup(measured_on)}." if measured_on else "")
         others = [

@@ -16,7 +16,6 @@ from bench.comparison.population import FACTOR, WHAT
 from bench.ranking import SIGN, gains_over
 
 GAINS = ["gain", "gain_low", "gain_high", "gain_p", "gain_error_users"]
-PAGE_INCHES = 6.75  # width of tables.PAGE letters
 BEST_BASELINE = "best baseline"  # what gains are taken over, unless there is a reference
 
 
@@ -162,7 +161,7 @@ def latex(table: pd.DataFrame, width: float) -> str:
     cells = methods_by_epsilon(_marked(table, r"$\star$"), cell)
     caption = f"{_scores(table)}; the best in bold. {privacy(table)}"
     caption = caption.replace("%", r"\%")
-    return f"% {caption}\n{tables.latex(cells, tables.PAGE * width / PAGE_INCHES)}"
+    return f"% {caption}\n{tables.latex(cells, tables.PAGE * width / tables.PAGE_INCHES)}"
 
 
 def _marked(table: pd.DataFrame, mark: str) -> pd.DataFrame:
