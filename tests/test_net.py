@@ -53,7 +53,6 @@ def test_the_comparison_on_a_task_of_the_board_is_that_of_its_runs(task):
         baselines=by_method.index[by_method["is_baseline"]].tolist(),
         num_settings=by_method["settings_tried"],
         against=by_method["against"],
-        reference=None if first["gain_over"] == "best baseline" else first["gain_over"],
     )
     again = pd.read_csv(io.StringIO(found.to_csv(index=False, float_format="%.6g")))
     there = committed.rename(columns={committed.columns[4]: again.columns[4]})[again.columns]

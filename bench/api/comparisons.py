@@ -59,7 +59,6 @@ def compare(
     out: Out = "results",
     workers: Workers = "auto",
     tuned: Mapping[str, Any] | None = None,
-    reference: str | None = None,
     neighbors: str | None = None,
     delta: float | None = None,
     name: str | None = None,
@@ -74,8 +73,6 @@ def compare(
             called validation_X.
         board: determines epsilons, seeds, num_settings, rounds, neighbors and delta; leave them out.
         tuned: argument -> values to tune over, for every method that has it; "METHOD:ARGUMENT" is for one method.
-        reference: the method that gains are taken over, by its name in the legend; default the best baseline at each
-            epsilon.
         neighbors, delta: neighbouring relation, and delta of (epsilon, delta)-DP; default the task's.
         name: of the folder in out/compare; by default made from the task and the methods.
         fresh: first move earlier runs of that name aside.
@@ -83,9 +80,9 @@ def compare(
 
     Returns:
         One row per method and epsilon: mean of the test metric with its 95 % interval, rank, and gain over the best
-        baseline, or over the reference, with its interval; see `bench.comparison.report.table.table`. .attrs["folder"]
-        is where the files are, .attrs["board"] says which board was used, if any, and .attrs["notes"] lists what a
-        reader of the table must know, such as chosen values at the end of their interval.
+        baseline with its interval; see `bench.comparison.report.table.table`. .attrs["folder"] is where the files are,
+        .attrs["board"] says which board was used, if any, and .attrs["notes"] lists what a reader of the table must
+        know, such as chosen values at the end of their interval.
 
     Raises:
         InputError: for anything that cannot be used, before anything is run.
@@ -107,7 +104,6 @@ def compare(
         num_settings=num_settings,
         rounds=rounds,
         baselines=baselines,
-        reference=reference,
         neighbors=neighbors,
         delta=delta,
         population=population,

@@ -47,7 +47,6 @@ class Request(NamedTuple):
     fresh: whether earlier runs of that name are moved aside.
     scale: the subfolder of the results folder, for comparisons or for the board.
     board: folder of a board whose methods are included without being run.
-    reference: name of the method that gains are taken over; None for the best baseline at each epsilon.
     accountant: by which the noise of all methods is calibrated, as `accounted_by` says.
     space: role of an argument -> what it is tuned over, the same for all methods; of the problem, or of the board.
     own_first: whether a method's own space comes before it, as on boards of earlier versions.
@@ -69,7 +68,6 @@ class Request(NamedTuple):
     fresh: bool
     scale: str = COMPARE
     board: Path | None = None
-    reference: str | None = None
     accountant: str = PLD
     space: Space = MappingProxyType({})
     own_first: bool = False
@@ -92,7 +90,6 @@ def make_request(
     num_settings: int = NUM_SETTINGS,
     rounds: int | None = None,
     baselines: Sequence[str] | None = None,
-    reference: str | None = None,
     neighbors: str | None = None,
     delta: float | None = None,
     population: float = 1.0,
@@ -143,7 +140,6 @@ def make_request(
         out=Path(out),
         fresh=fresh,
         scale=COMPARE if population == 1 else EXTRAPOLATED,
-        reference=reference,
         space=on.shared_space,
         population=population,
     )

@@ -148,17 +148,6 @@ class Comparison(NamedTuple):
         return [label for label, of_method in scores if not np.isfinite(of_method).any()]
 
     @property
-    def same_as_baselines(self) -> dict[str, list[str]]:
-        """Requested methods that are also used by baselines with other arguments, with the names of these baselines."""
-        factories = {label: candidate.method.make for label, candidate in self.plan.candidates.items()}
-        same = {
-            label: [baseline for baseline in self.baselines if factories.get(baseline) == make]
-            for label, make in factories.items()
-            if label not in self.baselines
-        }
-        return {label: baselines for label, baselines in same.items() if baselines}
-
-    @property
     def other_steps(self) -> list[str]:
         """Requested methods that take another number of local steps in a round than baselines do, in words."""
         if LOCAL_STEPS not in self.runs:
@@ -197,10 +186,6 @@ class Comparison(NamedTuple):
             *self.own_left_out,
             *(f"{label}, of the board, is left out: {why}" for label, why in self.left_out.items()),
             *(f"{label}, a method of the suite, is left out: {reason}" for label, reason in self.plan.unfit.items()),
-            *(
-                f"{label} is the method of {', '.join(names)}, run with its own defaults: --set changes them"
-                for label, names in self.same_as_baselines.items()
-            ),
             *(
                 f"{label} is not private with these arguments and was only run without noise"
                 for label in self.not_private

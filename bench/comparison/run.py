@@ -1,7 +1,6 @@
 """Runs a comparison from request to result, including the methods of a board where one is named."""
 
 import logging
-from collections.abc import Iterable
 
 import pandas as pd
 
@@ -11,7 +10,7 @@ from bench.comparison.protocol import write_protocol
 from bench.comparison.request import BOARD, Request
 from bench.comparison.result import Comparison, Tuning
 from bench.comparison.stages import run_plan
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError
 from bench.execution.pool import Pool
 
 log = logging.getLogger(__name__)
@@ -32,7 +31,6 @@ def compare(request: Request, pool: Pool | None = None) -> Comparison:
     if request.scale == BOARD:
         write_protocol(request)
     if request.board is None:
-        _check_reference(request, plan.candidates)
         return run_plan(plan, pool)
     board = read_board(request.board / request.problem.name, plan)
     if both := set(plan.candidates) & set(board.evaluations["algorithm"]):
@@ -41,7 +39,6 @@ def compare(request: Request, pool: Pool | None = None) -> Comparison:
         )
     for label, why in board.left_out.items():
         log.warning("%s, of the board, is left out: %s", label, why)
-    _check_reference(request, [*plan.candidates, *board.evaluations["algorithm"].unique()])
     compared = run_plan(plan, pool)
     evaluations, tuning = (
         pd.concat([new, old], ignore_index=True)
@@ -49,9 +46,3 @@ def compare(request: Request, pool: Pool | None = None) -> Comparison:
     )
     of_board = list(dict.fromkeys(board.evaluations["algorithm"]))
     return Comparison(plan, Tuning(tuning, compared.tuning.settings), evaluations, of_board, board.left_out)
-
-
-def _check_reference(request: Request, names: Iterable[str]) -> None:
-    """Refuse a reference that is none of the methods that are compared."""
-    if request.reference is not None and request.reference not in (known := list(names)):
-        raise unknown_name("method to take gains over", request.reference, known)

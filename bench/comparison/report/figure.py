@@ -176,7 +176,6 @@ def write(comparison: Comparison, width: float | None = None) -> pd.DataFrame:
         baselines=comparison.baselines,
         num_settings=comparison.tuning.num_settings,
         against=comparison.adversaries,
-        reference=request.reference,
         test_ratio=problem.test_ratio,
         num_tests=comparison.num_tests,
     )

@@ -16,7 +16,6 @@ from bench.comparison.population import FACTOR, WHAT
 from bench.ranking import SIGN, gains_over
 
 GAINS = ["gain", "gain_low", "gain_high", "gain_p", "gain_error_users"]
-BEST_BASELINE = "best baseline"  # what gains are taken over, unless there is a reference
 
 
 def table(
@@ -29,7 +28,6 @@ def table(
     baselines: Sequence[str],
     num_settings: Mapping[str, int],
     against: Mapping[str, str],
-    reference: str | None = None,
     test_ratio: float = 0.0,
     num_tests: float = 0,
 ) -> pd.DataFrame:
@@ -44,32 +42,28 @@ def table(
         baselines: names of the methods that differences are taken to.
         num_settings: number of settings tried for each method.
         against: name of a method -> whom its privacy statement protects against.
-        reference: the method that differences are taken to; default the best of the baselines at each epsilon.
         test_ratio, num_tests: of the problem, see `bench.comparison.problem.Problem`.
 
     Returns:
         algorithm, privacy unit and relation, target_epsilon, the metric with low, high and repetitions; rank among the
-        methods at this epsilon, 1 being the best, NaN where a run diverged; best_baseline, which is the reference where
-        there is one, and gain: the mean over splits of the paired improvement over it, with gain_low and gain_high
-        (95 %, Student's t, of this difference alone), which allow for splits that share their data; gain_over: "best
-        baseline", or the reference; gain_error_users: the standard error of the gain due to the choice of users, which
-        the interval then includes, NaN where the task has no users or does not report their scores; gain_p, which
-        allows for the choice of the best baseline (`bench.analysis.significance`), and decided: whether the
-        difference is significant, after Holm's correction for all of the table, with FEWEST_SPLITS or more; floats_up,
-        gradients and examples of a run, summed over clients, mean over splits; tuned_epsilon, see
-        `bench.comparison.stages.cost_columns`; settings_tried; test_ratio and num_tests as given; reveals_nothing;
-        is_baseline; not_private, for methods that are not private and were only run without noise. Methods that release
-        nothing appear at every epsilon.
+        methods at this epsilon, 1 being the best, NaN where a run diverged; best_baseline at this epsilon, and gain: the
+        mean over splits of the paired improvement over it, with gain_low and gain_high (95 %, Student's t, of this
+        difference alone), which allow for splits that share their data; gain_error_users: the standard error of the
+        gain due to the choice of users, which the interval then includes, NaN where the task has no users or does not
+        report their scores; gain_p, which allows for the choice of the best baseline (`bench.analysis.significance`),
+        and decided: whether the difference is significant, after Holm's correction for all of the table, with
+        FEWEST_SPLITS or more; floats_up, gradients and examples of a run, summed over clients, mean over splits;
+        tuned_epsilon, see `bench.comparison.stages.cost_columns`; settings_tried; test_ratio and num_tests as given;
+        reveals_nothing; is_baseline; not_private, for methods that are not private and were only run without noise.
+        Methods that release nothing appear at every epsilon.
     """
     rows = at_every_epsilon(runs)
     by = [*PANEL, "target_epsilon", "algorithm"]  # the first two have one value each
     out = select.interval(rows, by=by, value=metric)
     out["rank"] = (SIGN[best] * out[metric]).groupby(out["target_epsilon"]).rank(ascending=False, method="min")
-    pieces = []
-    for _, group in out.groupby("target_epsilon", sort=True):
-        candidates = baselines if reference is None else [reference]
-        pieces.append(_with_gains(group, rows, metric, best, candidates, test_ratio, num_tests))
-    out = pd.concat(pieces, ignore_index=True)
+    at_each = [group for _, group in out.groupby("target_epsilon", sort=True)]
+    with_gains = [_with_gains(group, rows, metric, best, baselines, test_ratio, num_tests) for group in at_each]
+    out = pd.concat(with_gains, ignore_index=True)
     out["decided"] = significance.decided(out["gain_p"].to_numpy(float), out["repetitions"].to_numpy())
     priced = rows.reindex(columns=[*by, *COSTS, TUNED]).groupby(by)
     out = out.join(priced[COSTS].mean().join(priced[TUNED].max(skipna=False)), on=by)
@@ -80,7 +74,6 @@ def table(
     out["is_baseline"] = out["algorithm"].isin(baselines)
     out["not_private"] = ~out["algorithm"].isin(runs.loc[np.isfinite(runs["target_epsilon"]), "algorithm"])
     facts = select.where_from(rows)
-    out["gain_over"] = BEST_BASELINE if reference is None else reference
     out["against"] = out["algorithm"].map(against)
     stated = {"metric": metric, "best": best, "delta": rows["delta"].iloc[0]}
     stated |= {"test_ratio": test_ratio, "num_tests": num_tests}
@@ -109,21 +102,22 @@ def _with_gains(
     candidates = group[group["algorithm"].isin(baselines)].dropna(subset="rank")
     if candidates.empty:
         return group.assign(best_baseline="", **dict.fromkeys(GAINS, np.nan))
-    reference = candidates.sort_values("rank").iloc[0]["algorithm"]
+    first = candidates.sort_values("rank").iloc[0]["algorithm"]
     chosen_from = candidates["algorithm"].tolist()
-    gains = gains_over(at_epsilon, metric, best, reference, chosen_from, test_ratio=test_ratio, num_tests=num_tests)
-    return group.assign(best_baseline=reference).join(gains, on="algorithm")
+    gains = gains_over(at_epsilon, metric, best, first, chosen_from, test_ratio=test_ratio, num_tests=num_tests)
+    return group.assign(best_baseline=first).join(gains, on="algorithm")
 
 
 def printed(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the printed table, methods by epsilon: mean [interval], (rank), and gain over `gain_over` [interval]."""
+    """Return the printed table, methods by epsilon: mean [interval], (rank), and gain over the best baseline there
+    [interval]."""
 
     def cell(row: dict) -> str:
         form = tables.digits_for(row["metric"])
         score = tables.with_interval(row[row["metric"]], row["low"], row["high"], form, row["metric"])
         rank = "" if np.isnan(row["rank"]) else f" (rank {row['rank']:.0f})"
         if row["algorithm"] == row["best_baseline"]:
-            gain = BEST_BASELINE if row["gain_over"] == BEST_BASELINE else "reference"
+            gain = "best baseline"
         elif np.isnan(row["gain"]):
             gain = ""
         else:
@@ -261,15 +255,14 @@ def heading(table: pd.DataFrame) -> str:
     """Sentences that explain the numbers of the table."""
     first = table.iloc[0]
     better = "larger" if first["best"] == "max" else "smaller"
-    over = first["gain_over"]
-    over = f"the {over}" if over == BEST_BASELINE else tables.no_markup(over)
     paired = "by split"
     if table["gain_error_users"].notna().any():
         paired = "by split and user, with an interval over splits and users"
     return (
         f"{extrapolated(table)}{first['metric']} on the test data of {tables.no_markup(data_of(table))}, {better} is "
         "better: mean and "
-        f"95 % interval over {_splits(table)}, rank at that ε, and gain over {over}, paired {paired}. "
+        f"95 % interval over {_splits(table)}, rank at that ε, and gain over the best baseline, paired "
+        f"{paired}. "
         f"{_intervals(first)} {_asterisk(table)} {tables.no_markup(privacy(table))}"
     )
 
@@ -285,9 +278,7 @@ def _asterisk(table: pd.DataFrame) -> str:
     """Sentences on what an asterisk says of the table."""
     if (table["repetitions"] < significance.FEWEST_SPLITS).all():
         return f"With fewer than {significance.FEWEST_SPLITS} splits, no gain or loss is marked as significant."
-    chosen = ""
-    if table["gain_over"].iloc[0] == BEST_BASELINE and table["is_baseline"].sum() > 1:
-        chosen = " for the choice of the best baseline and"
+    chosen = " for the choice of the best baseline and" if table["is_baseline"].sum() > 1 else ""
     return (
         "* marks a gain or a loss that is significant: the chance that a table has any wrong asterisk is at most "
         f"{100 * significance.LEVEL:g} %. It is corrected{chosen} for the number of differences in the table, so it "
