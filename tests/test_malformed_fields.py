@@ -59,7 +59,6 @@ def problem(**fields):
         ({"delta": 2.0}, "delta of problem p=2.0: give a probability"),
         ({"baselines": {"a": 1}}, "baseline a of problem p is 1: give a"),
         ({"test": Mute()}, "test of problem p is an object of type Mute: give a function"),
-        ({"rounds": Mute()}, "rounds of a problem is an object of type Mute: give a whole number"),
     ],
 )
 def test_a_field_of_a_problem_that_cannot_be_used_is_named(fields, said):

@@ -4,7 +4,6 @@ Whatever an entry says about itself is checked against the board's protocol befo
 author ran what the rows say cannot be checked here.
 """
 
-import json
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +18,7 @@ from bench.analysis.measured import LONGEST, PANEL, SLACK, is_name, over_target,
 from bench.comparison.columns import COSTS, TUNED
 from bench.comparison.plan import LOCAL_STEPS
 from bench.comparison.problem import Problem
-from bench.comparison.protocol import PROTOCOL, Protocol, protocol_of, read_protocol
+from bench.comparison.protocol import PROTOCOL, Protocol, as_json, differences, protocol_of, read_protocol
 from bench.comparison.result import Comparison, at_end
 from bench.comparison.search import FINALISTS
 from bench.comparison.stages import TEST, TUNING, with_spent
@@ -65,9 +64,8 @@ def write_entry(board: Path, label: str, comparison: Comparison) -> Path:
         except OSError as error:
             raise cannot_write(error, path) from None
         part_files.write(path, content)
-    protocol = protocol_of(comparison.plan.request)._asdict()
     try:
-        write_whole(folder / PROTOCOL, (json.dumps(protocol, indent=1) + "\n").encode())
+        write_whole(folder / PROTOCOL, as_json(protocol_of(comparison.plan.request)))
     except OSError as error:
         raise cannot_write(error, folder / PROTOCOL) from None
     return folder
@@ -128,7 +126,7 @@ def _read(
         stored = read_protocol(folder)
     except InputError:
         raise InputError(f"it has no {PROTOCOL} that can be read: {remedy}") from None
-    if differ := [name for name in Protocol._fields if getattr(stored, name) != getattr(protocol, name)]:
+    if differ := differences(stored, protocol):
         entry, board = (getattr(conditions, differ[0]) for conditions in (stored, protocol))
         raise InputError(f"it was run with {differ[0]} {shown(entry)}, but the board with {board}: {remedy}")
     if label in (problem.baselines or {}) or label in set(evaluations["algorithm"]):

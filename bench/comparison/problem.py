@@ -19,7 +19,6 @@ from bench.comparison.resampled import resampled
 from bench.comparison.search import Space
 from bench.data.task import Task
 from bench.errors import InputError, calling, shown, unknown_name
-from bench.inputs import declared
 from bench.models.additive import Additive
 from bench.models.linear import Personal
 from bench.privacy.events import SENSITIVITY, check_delta
@@ -101,8 +100,6 @@ class Problem:
     largest_weight: Callable[[Task], float] | None = None
 
     def __post_init__(self):
-        for field in dataclasses.fields(self):
-            declared.check(f"{field.name} of a problem", getattr(self, field.name), field.type)
         if not self.name or "/" in self.name or not self.name.isprintable():
             raise InputError(f"a problem has the name {shown(self.name)}: give a name that a folder can have")
         if self.rounds < 0:

@@ -1,21 +1,20 @@
 """The protocol of a board's task: the conditions that are the same for every method, in a file beside the runs."""
 
 import json
-import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import NamedTuple
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, Field, NonNegativeInt, PositiveInt, ValidationError
 
 from bench.algorithms.search_space import OWN_EPOCHS, OWN_STEPS, Interval
 from bench.comparison.request import BOARD, Request
 from bench.comparison.search import FURTHER_SEEDS, Space, searched, written
-from bench.comparison.statements import BY, PLD
+from bench.comparison.statements import PLD
 from bench.errors import InputError
 from bench.files import write_whole
-from bench.inputs.declared import check
-from bench.privacy.events import check_delta
+from bench.privacy.events.release import LEAST_DELTA
 
 PROTOCOL = "protocol.json"
 LATER = (OWN_STEPS, OWN_EPOCHS)  # roles that were not tuned where a protocol has no `space`
@@ -23,7 +22,12 @@ EARLIER: Mapping[str, Space] = {"few_images_dirichlet": {"step_size": Interval(0
 REPLACED = ("few_images",)  # tasks whose results without one cannot be continued
 
 
-class Protocol(NamedTuple):
+def _searchable(text: str) -> str:
+    searched(text)
+    return text
+
+
+class Protocol(BaseModel, frozen=True, strict=True, extra="forbid"):
     """The conditions that are the same for every method on a task.
 
     task: its name.
@@ -34,23 +38,23 @@ class Protocol(NamedTuple):
     delta, neighbors, unit: of the privacy statement.
     further_seeds: with which the best settings without noise are run before one is chosen; 0 in files of earlier
         versions, which have none.
-    accountant: a word of BY. Files of earlier versions do not name it. The noise of their runs was calibrated by "pld",
-        as the columns of their rows show.
+    accountant: of all methods. Files of earlier versions do not name it. The noise of their runs was calibrated by
+        "pld", as the columns of their rows show.
     space: role of an argument -> what all methods are tuned over, as text that `searched` reads; empty in files of
         earlier versions, where a method's own intervals came before those of the task.
     """
 
     task: str
-    epsilons: list[float]
-    seeds: int
-    settings: int
-    rounds: int
-    delta: float
+    epsilons: Annotated[list[Annotated[float, Field(gt=0, allow_inf_nan=False)]], Field(min_length=1)]
+    seeds: PositiveInt
+    settings: PositiveInt
+    rounds: PositiveInt
+    delta: Annotated[float, Field(ge=LEAST_DELTA, lt=1)]
     neighbors: str
     unit: str
-    further_seeds: int = 0
-    accountant: str = PLD
-    space: Mapping[str, str] = MappingProxyType({})
+    further_seeds: NonNegativeInt = 0
+    accountant: Literal["pld", "rdp"] = PLD
+    space: dict[str, Annotated[str, AfterValidator(_searchable)]] = {}
 
     def request(self, request: Request) -> Request:
         """Return a request on this task with what its methods are tuned over and accounted by.
@@ -68,6 +72,16 @@ class Protocol(NamedTuple):
             )
         known = {role: tried for role, tried in request.problem.shared_space.items() if role not in LATER}
         return request._replace(space={**known, **EARLIER.get(self.task, {})}, own_first=True)
+
+
+def differences(one: Protocol, other: Protocol) -> list[str]:
+    """Return the names of the conditions in which two protocols differ."""
+    return [name for name in Protocol.model_fields if getattr(one, name) != getattr(other, name)]
+
+
+def as_json(protocol: Protocol) -> bytes:
+    """Return the content of the file of a protocol."""
+    return (json.dumps(protocol.model_dump(), indent=1) + "\n").encode()
 
 
 def board_folder(board: str | os.PathLike, out: str | os.PathLike) -> Path:
@@ -101,14 +115,14 @@ def write_protocol(request: Request) -> None:
     """
     path, protocol = request.folder / PROTOCOL, protocol_of(request)
     stored = read_protocol(request.folder) if path.exists() and not request.fresh else protocol
-    if differ := [name for name in Protocol._fields if getattr(stored, name) != getattr(protocol, name)]:
+    if differ := differences(stored, protocol):
         raise InputError(
             f"{request.folder} was run with {', '.join(f'{name} {getattr(stored, name)}' for name in differ)}: ask for "
             "the same, move the folder elsewhere, or choose another --out"
         )
     try:
         request.folder.mkdir(parents=True, exist_ok=True)
-        write_whole(path, (json.dumps(protocol._asdict(), indent=1) + "\n").encode())
+        write_whole(path, as_json(protocol))
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}; choose another --out") from None
 
@@ -119,31 +133,17 @@ def read_protocol(folder: Path) -> Protocol:
     Raises:
         InputError: where the folder has no readable protocol.
     """
+    path = folder / PROTOCOL
     try:
-        found = Protocol(**json.loads((folder / PROTOCOL).read_bytes()))
-        for name, annotation in Protocol.__annotations__.items():
-            check(name, getattr(found, name), annotation)
-        check_delta("delta", found.delta)
-        if not found.epsilons or not all(0 < epsilon < math.inf for epsilon in found.epsilons):
-            raise ValueError(f"epsilons are {found.epsilons}")
-        for name in ("seeds", "settings", "rounds"):
-            if getattr(found, name) < 1:
-                raise ValueError(f"{name} is {getattr(found, name)}")
-        if found.further_seeds < 0:
-            raise ValueError(f"further_seeds is {found.further_seeds}")
-        if found.accountant not in BY:
-            raise ValueError(f"accountant is {found.accountant}, but known are {', '.join(BY)}")
-        for text in found.space.values():
-            searched(text)
-        return found
+        return Protocol.model_validate_json(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"{folder} is not the folder of a board's task, as it has no {PROTOCOL}: run `python -m bench board TASK` "
             "first, for a task of the board; data of your own have none"
         ) from None
-    except RecursionError:
-        raise InputError(f"{folder / PROTOCOL} is damaged: move the folder elsewhere and run the board again") from None
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise InputError(
-            f"{folder / PROTOCOL} cannot be read ({error}): move the folder elsewhere and run the board again"
-        ) from None
+    except OSError as error:
+        why = str(error.strerror)
+    except ValidationError as error:
+        first = error.errors()[0]
+        why = ": ".join([*map(str, first["loc"]), first["msg"]])
+    raise InputError(f"{path} cannot be read ({why}): move the folder elsewhere and run the board again")

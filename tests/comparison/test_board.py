@@ -166,7 +166,16 @@ def test_what_every_method_got_is_written_down(out):
     protocol = protocols.read_protocol(out / "board" / "tiny")
     space = {role: written(tried) for role, tried in problem_named("tiny").shared_space.items()}
     assert protocol == protocols.Protocol(
-        "tiny", [1.0, 4.0], 2, 8, 5, 1e-4, "add-or-remove one", "user", 2, space=space
+        task="tiny",
+        epsilons=[1.0, 4.0],
+        seeds=2,
+        settings=8,
+        rounds=5,
+        delta=1e-4,
+        neighbors="add-or-remove one",
+        unit="user",
+        further_seeds=2,
+        space=space,
     )
 
 
@@ -196,7 +205,7 @@ def test_whoever_is_compared_with_a_board_is_accounted_for_as_its_methods_were(o
         assert protocols.protocol_of(request) == protocols.read_protocol(folder)
         assert request.accountant == by
     (folder / "protocol.json").write_text(json.dumps(said | {"accountant": "prv"}))
-    with pytest.raises(InputError, match=r"accountant is prv, but known are pld, rdp"):
+    with pytest.raises(InputError, match=r"accountant: Input should be 'pld' or 'rdp'"):
         boards.request_on_board(tmp_path, "ppsgd", {}, rest)
 
 

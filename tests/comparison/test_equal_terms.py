@@ -118,8 +118,7 @@ def test_steps_with_momentum_are_as_long_as_those_without():
 @pytest.mark.parametrize("task", ON_BOARD)
 def test_what_was_searched_is_written_down_and_read_again(task, tmp_path):
     request = boards.board_request(task, out=tmp_path)
-    said = json.loads(json.dumps(protocols.protocol_of(request)._asdict()))
-    (tmp_path / protocols.PROTOCOL).write_text(json.dumps(said))
+    (tmp_path / protocols.PROTOCOL).write_bytes(protocols.as_json(protocols.protocol_of(request)))
     read = protocols.read_protocol(tmp_path)
     assert read == protocols.protocol_of(request)
     assert dict(read.request(request._replace(space={})).space) == dict(request.space)

@@ -46,8 +46,8 @@ def table(
 
     Returns:
         algorithm, privacy unit and relation, target_epsilon, the metric with low, high and repetitions; rank among the
-        methods at this epsilon, 1 being the best, NaN where a run diverged; best_baseline at this epsilon, and gain: the
-        mean over splits of the paired improvement over it, with gain_low and gain_high (95 %, Student's t, of this
+        methods at this epsilon, 1 being the best, NaN where a run diverged; best_baseline at this epsilon, and gain:
+        the mean over splits of the paired improvement over it, with gain_low and gain_high (95 %, Student's t, of this
         difference alone), which allow for splits that share their data; gain_error_users: the standard error of the
         gain due to the choice of users, which the interval then includes, NaN where the task has no users or does not
         report their scores; gain_p, which allows for the choice of the best baseline (`bench.analysis.significance`),
