@@ -212,7 +212,7 @@ TASKS: dict[str, Listed] = {
     "images": listed(MNIST, "clients with pictures"),
     "images_dirichlet": listed(partial(MNIST, concentration=0.3), "clients with pictures"),
     "fashion": listed(FASHION, "clients with pictures"),
-    "few_images": listed(partial(MNIST, share=0.1), "clients with pictures", board=20),
+    "few_images": listed(partial(MNIST, share=0.1), "clients with pictures", board=20, reduced=True),
     "few_images_dirichlet": listed(
         partial(MNIST, concentration=0.3, share=0.1), "clients with pictures", board=20, reduced=True
     ),
