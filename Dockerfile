@@ -3,7 +3,8 @@
 #   docker run --rm -v "$PWD":/work suite run ppsgd_synthetic             results in the folder where it is called
 #   docker run --rm --gpus all -v "$PWD":/work suite-cuda run all --scale laptop
 #
-# Packages are those of the lock, checked by hash; the CUDA build of jax has the version of the lock, without hashes. Give
+# Packages are those of the lock, checked by hash; the CUDA build of jax has the version of the lock, without hashes, and
+# the image of Python is named by its tag, so that it has the latest fixes: name a digest to have the same bits. Give
 # `--user "$(id -u):$(id -g)"` to own what is written.
 FROM python:3.12-slim AS installed
 COPY requirements.lock /tmp/

@@ -10,7 +10,8 @@
 #
 # Options: --scale NAME, --out DIR (default results), --data-dir DIR (data files that you have), --source NAME (what other
 # data are fetched from: docs/data.md), --workers N (that of `bench run`), --gpu (the CUDA build of jax), --jax VERSION
-# (another jax than the locked one: a number, or newest, the newest that pyproject.toml admits).
+# (another jax than the locked one: a number, or newest, the newest that pyproject.toml admits). The packages of the lock
+# are checked by hash; those that --gpu and --jax bring are not.
 # Environment: PYTHON, the interpreter to use; BENCH_VENV, where the environment goes (default .venv). Relative paths
 # are relative to this folder.
 set -euo pipefail
@@ -34,7 +35,7 @@ while [ $# -gt 0 ]; do
     --slow-share) [ $# -gt 1 ] || fail "--slow-share needs K/N, such as 1/7"; test_options+=(--slow-share "$2"); shift ;;
     --part) part=yes ;;
     --jax) [ $# -gt 1 ] || fail "--jax needs a version such as 0.10.0, or newest, or locked"; jax=$2; shift ;;
-    -h | --help) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) fail "no option or command is called '$1': see ./run_all.sh --help" ;;
   esac
   shift
