@@ -28,6 +28,10 @@ def exit_status(app: typer.Typer) -> int:
         sys.stdout.reconfigure(errors="replace")
     try:
         code = _run(app)
+        if sys.stdout is not None:  # None where it was closed when Python started
+            sys.stdout.flush()
+    except BrokenPipeError:  # nobody reads the output any more
+        return 128 + signal.SIGPIPE
     except InputError as error:
         if TRACEBACK in os.environ and error.__cause__ is not None:  # an error in a user's code
             traceback.print_exception(error.__cause__)

@@ -13,6 +13,7 @@ is wrong after an `exec`. tests/cli/test_signals.py has a test that fails withou
 """
 
 import atexit
+import contextlib
 import os
 import signal
 import sys
@@ -102,16 +103,15 @@ def leave(status: int) -> NoReturn:
     """End the process with this status, from `until_stopped`. A signal that arrives now ends it without a message."""
     for number in filter(_is_handled, SIGNALS):
         signal.signal(number, signal.SIG_DFL)
-    if status - 128 in SIGNALS:
-        # sys.exit would wait for the threads of workers that a second signal kept from being ended, and Python would
-        # end the process by SIGINT where KeyboardInterrupt has passed through the `exec` of a text, as of a dataclass
-        # in an import, whoever caught it.
-        atexit._run_exitfuncs()
-        for stream in (sys.stdout, sys.stderr):
-            if stream is not None:  # None where it was closed when Python started
+    # sys.exit would wait for threads: of workers that a second signal kept from being ended, or of a user's code. And
+    # Python would end the process by SIGINT where KeyboardInterrupt has passed through the `exec` of a text, as of a
+    # dataclass in an import, whoever caught it.
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):  # the status says already that the output cannot be written
+            if stream is not None:
                 stream.flush()
-        os._exit(status)
-    sys.exit(status)
+    os._exit(status)
 
 
 def _importing(frame: FrameType | None) -> bool:

@@ -42,6 +42,23 @@ def use_compilation_cache() -> None:
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # dozens of small ones add up
 
 
+REFUSED = {  # settings of jax that change what a run is -> what would go wrong
+    "jax_enable_x64": "rows in float64 would have the ids of rows in float32",
+    "jax_debug_nans": "a point that diverges would end all others",
+}
+
+
+def check_settings() -> None:
+    """Refuse settings of jax, made by a user's code or environment, with which runs are not those of others.
+
+    Raises:
+        InputError: naming the setting.
+    """
+    for name, why in REFUSED.items():
+        if getattr(jax.config, name):
+            raise InputError(f"{name} is on, by your code or by the environment, and {why}: turn it off")
+
+
 class Opened(NamedTuple):
     """A sweep whose folder is held, and whose missing runs are known.
 
@@ -137,6 +154,7 @@ def opened(
         stack: receives what ends the work on the sweep.
         silent: whether a sweep with nothing to do says nothing.
     """
+    check_settings()
     full_sweep, data_files = full_sweep or sweep, data_files or DataFiles()
     seeds_of: dict[int, list[int]] = {}
     for trial, seed in sweep.repetitions():

@@ -27,7 +27,6 @@ KEPT = 2  # tasks whose data a worker keeps, those that arrived last
 PASSED_ON = (
     "jax_compilation_cache_dir",
     "jax_persistent_cache_min_compile_time_secs",
-    "jax_enable_x64",
     "jax_default_matmul_precision",
 )
 

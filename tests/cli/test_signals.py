@@ -120,6 +120,16 @@ def test_a_thread_that_is_still_working_does_not_delay_the_end(tmp_path):
     assert time.monotonic() - begin < 30
 
 
+def test_a_thread_of_a_users_code_does_not_keep_a_command_from_ending(tmp_path):
+    text = "import threading, time\nthreading.Thread(target=time.sleep, args=[60]).start()\n"
+    text += "import typer\napp = typer.Typer()\n@app.command()\ndef f():\n    print('done')\n"
+    (tmp_path / "some_command.py").write_text(text)
+    program = "from bench.cli import signals, start\nsignals.leave(start.run_command('some_command'))"
+    new = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    done = subprocess.run([sys.executable, "-c", program], env=new, capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stdout) == (0, "done\n")
+
+
 def test_a_signal_during_an_import_waits_for_its_end_where_that_is_soon(command, capsys, tmp_path):
     """An extension module that is being initialised may lose an exception, or crash."""
     text = (

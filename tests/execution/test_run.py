@@ -4,6 +4,7 @@ import dataclasses
 import time
 from functools import partial
 
+import jax
 import numpy as np
 import pandas as pd
 import pytest
@@ -198,3 +199,15 @@ def test_small_selections_share_the_programs_of_their_sizes_rounded_up(tmp_path)
     assert not rows.duplicated(["point", "trial", "seed", "rounds"]).any()
     run_sweep(whole, scale="smoke", out=tmp_path / "plain")
     assert_same_rows(rows, table(tmp_path / "plain" / "smoke" / "tiny"))
+
+
+@pytest.mark.parametrize("setting", ["jax_enable_x64", "jax_debug_nans"])
+def test_a_setting_that_changes_what_a_run_is_is_refused_before_anything_runs(setting, tmp_path):
+    """As one that a method's file, or the environment, turns on."""
+    jax.config.update(setting, True)
+    try:
+        with pytest.raises(InputError, match=f"{setting} is on, by your code or by the environment"):
+            run(walks(), tmp_path)
+    finally:
+        jax.config.update(setting, False)
+    assert not any(tmp_path.rglob("part-*"))
