@@ -5,7 +5,7 @@ from bench.cli.start import run_command
 
 
 def main() -> int:
-    """Run a command; returns the exit status."""
+    """Run a command and return its exit status."""
     return run_command("figures.command_line")
 
 

@@ -87,14 +87,14 @@ def margin_said(row: Any) -> str:
     half = f" ± {float(row.half_width):.2g}" if row.half_width not in ("", "nan") else ""
     limit = float(row.threshold)
     above = f", must be above {limit:.3g}" if limit else ""
-    which = f"the deciding one of {row.comparisons}: " if int(row.comparisons) > 1 else ""
-    of = f"{which}{row.comparison}; " if row.comparison else ""
+    deciding = f"the deciding one of {row.comparisons}: " if int(row.comparisons) > 1 else ""
+    of = f"{deciding}{row.comparison}; " if row.comparison else ""
     number = f", {row.repetitions}" if int(row.repetitions) > 1 else ""
     return f"{float(row.estimate):+.3g}{half} {row.unit}{above} ({of}{row.basis}{number})"
 
 
 def to_decide(row: Any) -> str:
-    """Return why a row of `judged` is open, in words; empty where it is not."""
+    """Return the reason why a row of `judged` is open, in words; empty where it is not."""
     if row.why or row.seen != OPEN:
         return row.why
     if row.half_width in ("", "nan"):
@@ -112,7 +112,7 @@ def in_print(row: Any) -> str:
 
 
 def as_text(table: pd.DataFrame, comparisons: pd.DataFrame | None = None) -> str:
-    """Return the verdicts as Markdown lines that fit a terminal; with `comparisons`, what is behind them as well.
+    """Return the verdicts as Markdown lines that fit a terminal; with `comparisons`, also the numbers behind each.
 
     Where no claim was run, for one and the same reason, this is said once.
     """
@@ -131,7 +131,7 @@ def as_text(table: pd.DataFrame, comparisons: pd.DataFrame | None = None) -> str
             "its own numbers": in_print(row),
             "margin": margin_said(row),
             "open": to_decide(row) if row.seen == OPEN else row.why,
-            "not beyond chance at": _unsure(comparisons[comparisons["row"] == str(row.Index)]),
+            "not beyond chance at": _undecided_comparisons(comparisons[comparisons["row"] == str(row.Index)]),
             "rests on": row.edges,
         }
         for name, text in facts.items():
@@ -142,7 +142,7 @@ def as_text(table: pd.DataFrame, comparisons: pd.DataFrame | None = None) -> str
     return "\n".join(lines)
 
 
-def _unsure(comparisons: pd.DataFrame) -> str:
+def _undecided_comparisons(comparisons: pd.DataFrame) -> str:
     """Return the comparisons that are not met beyond chance by themselves, the first few by name."""
     names = list(comparisons.loc[comparisons["seen"] != YES, "comparison"])
     if len(comparisons) < 2 or not names:
@@ -220,7 +220,8 @@ def judged(paper: str, runs: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, 
 
 
 def numbers(margin: Margin, seen: str) -> dict[str, Any]:
-    """Return the numbers of a margin, by column; how many repetitions are needed only where it is open."""
+    """Return the numbers of a margin, by column. "needed", the repetitions that would decide it, is empty unless it is
+    open."""
     needed = margin.needed if seen == OPEN and margin.needed == margin.needed else ""
     return {
         "estimate": f"{margin.estimate:.6g}",
@@ -238,9 +239,9 @@ def rests_on(margin: Margin) -> str:
     """Return the edges of grids behind a margin as text, similar ones joined."""
     alike: dict[str, list[str]] = {}
     for edge in margin.edges:
-        *what, which = edge.split(": ", 1)
-        alike.setdefault(which, []).extend(what)
-    return "; ".join(f"{which} ({', '.join(what[:3])}{', ...' * (len(what) > 3)})" for which, what in alike.items())
+        *series, end = edge.split(": ", 1)
+        alike.setdefault(end, []).extend(series)
+    return "; ".join(f"{end} ({', '.join(series[:3])}{', ...' * (len(series) > 3)})" for end, series in alike.items())
 
 
 def runs_for(claim: Claim, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame | None:
@@ -258,7 +259,7 @@ def deviations_of(paper: str, runs: Mapping[str, pd.DataFrame]) -> tuple[pd.Data
 
 
 class Findings(NamedTuple):
-    """What runs say of a paper.
+    """The verdicts on a paper from some runs.
 
     verdicts, comparisons: as of `judged`.
     deviations, left_out: as of `deviations_of`.
@@ -281,7 +282,7 @@ def findings(paper: str, runs: Mapping[str, pd.DataFrame]) -> Findings:
 
 
 def findings_in(paper: str, folders: Mapping[str, Path]) -> Findings:
-    """As `findings`, of the runs in folders: sweep -> the folder of the scale that its runs are in."""
+    """Return `findings` of the runs in folders: sweep -> the folder of the scale that its runs are in."""
     return findings(paper, {sweep: read(folder, [sweep], UNREAD) for sweep, folder in folders.items()})
 
 
@@ -312,7 +313,7 @@ def check(paper: str, found: Findings, folder: Path, *, brief: bool = False) -> 
 
 
 def statements(table: pd.DataFrame) -> pd.Series:
-    """Return what became of each statement of a paper in a table of `judged`, a key of STATEMENTS: that of the weakest
+    """Return the outcome of each statement of a paper in a table of `judged`, a key of STATEMENTS: that of the weakest
     of its claims."""
     stated, order = table[table["whose"] != OURS], list(STATEMENTS)
     became = stated["setting"].where(stated["seen"] == YES, stated["seen"])
@@ -321,7 +322,7 @@ def statements(table: pd.DataFrame) -> pd.Series:
 
 
 def tallies(table: pd.DataFrame) -> dict[str, int]:
-    """Return the number of statements of papers in a table of `judged`, and of those that were seen and were not."""
+    """Return the number of statements of papers in a table of `judged`, and how many of them have each outcome."""
     became = pd.concat([statements(rows) for _, rows in table.groupby("paper", sort=False)])
     names = [SAME, OTHER_DATA, GUESS, NO, ELSEWHERE, OPEN, *([ERROR] if (became == ERROR).any() else [])]
     return {"statements": len(became), **{STATEMENTS[name]: int((became == name).sum()) for name in names}}
@@ -334,7 +335,7 @@ def counted(table: pd.DataFrame) -> str:
 
 
 def judged_from(paper: str, folders: Mapping[str, Path]) -> str:
-    """Return the digest of what the verdicts of a paper follow from: its claims as they are written, and the runs.
+    """Return the digest of a paper's claims as they are written and of the runs, which its verdicts follow from.
 
     Args:
         paper: its short name.
@@ -370,7 +371,7 @@ def join(tables: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
         tables: paper -> the table of `judged`; of the other papers the tables that lie in the folder are taken.
         folder: with claims_<paper>.csv, and where the files go.
     """
-    table = pd.concat(_with_others(tables, folder), ignore_index=True)
+    table = pd.concat(_tables_of_all_papers(tables, folder), ignore_index=True)
     if table["paper"].nunique() < 2:
         return table
     print()
@@ -383,8 +384,8 @@ def join(tables: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:
     return table
 
 
-def _with_others(tables: Mapping[str, pd.DataFrame], folder: Path) -> Iterator[pd.DataFrame]:
-    """Yield the tables of all papers that have one, in the order of the papers."""
+def _tables_of_all_papers(tables: Mapping[str, pd.DataFrame], folder: Path) -> Iterator[pd.DataFrame]:
+    """Yield the tables of all papers, in their order: those that are given, and those that an earlier command wrote."""
     for paper in PAPERS:
         path = folder / f"claims_{paper}.csv"
         if paper in tables:

@@ -65,18 +65,18 @@ def claims_part(paper: Paper, folder: Path) -> str:
     """Return a table of what a paper states and whether it was seen, one of our further claims, and a link to the
     rest."""
     table = verdicts(paper, folder)
-    ours = table["whose"] == OURS
-    stated = [f"{row.statement} ({row.where})" for row in table[~ours].itertuples()]
-    parts = [_seen(table[~ours], "the paper states", stated)]
-    if ours.any():
-        parts.append(_seen(table[ours], "our further claims", table.loc[ours, "claim"].tolist()))
+    further = table["whose"] == OURS
+    stated = [f"{row.statement} ({row.where})" for row in table[~further].itertuples()]
+    parts = [_verdict_table(table[~further], "the paper states", stated)]
+    if further.any():
+        parts.append(_verdict_table(table[further], "our further claims", table.loc[further, "claim"].tolist()))
     file = f"{CLAIMS}/claims_{paper.name}"
     parts.append(f"Our reading of each statement, margin and runs: [table]({file}.md), [CSV]({file}.csv).\n")
     return "\n".join(parts)
 
 
-def _seen(table: pd.DataFrame, heading: str, lines: list[str]) -> str:
-    """Return a table with a row for each statement, and the verdicts of all its rows."""
+def _verdict_table(table: pd.DataFrame, heading: str, lines: list[str]) -> str:
+    """Return a table with a row for each statement, and the verdicts on its claims."""
     words = [said(row).partition(":")[0] for row in table.itertuples()]
     words = [text.replace(NO, f"**{NO}**", 1) if text.startswith(NO) else text for text in words]
     rows = pd.DataFrame({heading: lines, "seen?": words}).drop_duplicates()
@@ -84,8 +84,7 @@ def _seen(table: pd.DataFrame, heading: str, lines: list[str]) -> str:
 
 
 def papers_part(folder: Path) -> str:
-    """Return one line per paper: the link to its page from the README, what became of its statements, and what to
-    know."""
+    """Return a table of the papers for the README: link, outcomes of the statements, and what to know."""
     rows = [
         {
             "paper": f"[{paper.cited}](docs/papers/{paper.name}.md)",
@@ -98,7 +97,7 @@ def papers_part(folder: Path) -> str:
 
 
 def papers_in_full(folder: Path) -> str:
-    """Return the table of all papers: citation, what is private, state, and what became of their statements."""
+    """Return a table of the papers: citation, what is private, state, and outcomes of the statements."""
     rows = [
         {
             "name": f"[`{paper.name}`]({paper.name}.md)",
@@ -113,7 +112,7 @@ def papers_in_full(folder: Path) -> str:
 
 
 def gallery_part() -> str:
-    """Return every figure and table of every paper: title, picture, and what the paper leads to expect."""
+    """Return the section of every figure and table: title, picture, and what the paper leads to expect."""
     parts = []
     for paper in PAPERS.values():
         parts.append(f"## {paper.cited}\n\n[Claims and findings](papers/{paper.name}.md)\n")
@@ -128,12 +127,13 @@ def gallery_part() -> str:
 
 
 def shares_part(folder: Path) -> str:
-    """Return two tables: which share of the published grids, and of the published tables, has been run."""
+    """Return two tables: the shares of the published grids, and of the published tables, that have been run."""
     return "\n".join(markdown(table(folder.parent), words=True) for table in (shares.of_grids, shares.of_tables))
 
 
 def numbers_part(folder: Path) -> str:
-    """Return a line with the numbers of methods and tasks on the board, of papers and their statements, and of runs."""
+    """Return a line with the numbers of methods and tasks on the board, of papers and their statements, and of runs,
+    with links."""
     board = pd.read_csv(folder.parent.parent / "board" / "board.csv")
     stated = sum(tallies(verdicts(paper, folder))["statements"] for paper in PAPERS.values())
     runs = sum(number for _, number, _ in _runs(folder))
@@ -149,7 +149,7 @@ def numbers_part(folder: Path) -> str:
 
 @cache
 def _runs(folder: Path) -> list[tuple[str, int, float]]:
-    """Return each paper that was run, with the number of its runs and the seconds of one worker that they took."""
+    """Return name, number of runs and seconds of one worker of each paper that was run."""
     rows = []
     for paper in PAPERS.values():
         places = [sweep for sweep in paper.sweeps if part_files.parts_in(folder.parent / sweep)]
@@ -166,7 +166,7 @@ def runs_part(folder: Path) -> str:
 
 
 def measured_part(folder: Path, names: str) -> str:
-    """When benchmarks were measured, and a table of what they reached.
+    """Return the date of benchmarks and a table of what they reached.
 
     A table of one benchmark has a row for each workload, where a line of it is "workload: what was measured". That of
     several has a row for each line that is not about memory, and the share of the machine's limit.
@@ -203,12 +203,12 @@ def measured_part(folder: Path, names: str) -> str:
 
 
 def _three_digits(value: float) -> str:
-    """Return a number with three digits that count, and commas."""
+    """Return a number with three significant digits, and commas."""
     return f"{float(f'{value:.3g}'):,.10g}"
 
 
 def accelerators_part(folder: Path) -> str:
-    """What each device was measured to reach, and a table of it.
+    """Return a paragraph and a table for each device that was measured.
 
     Args:
         folder: that of the figures.
@@ -271,7 +271,7 @@ def written_anew(text: str, folder: Path) -> str:
 
 
 def pages(root: Path) -> list[Path]:
-    """README.md, and the pages in docs."""
+    """Return README.md and the pages in docs."""
     return [root / "README.md", *sorted(path for path in (root / "docs").rglob("*.md") if "_build" not in path.parts)]
 
 

@@ -25,8 +25,8 @@ TABLES = ("pfl_table2", "pfl_table3", "pfl_table4", "pfl_table5")
 
 
 def of_grids(folder: Path) -> pd.DataFrame:
-    """Return a row for each figure of Bietti et al.: how many of the published values were run at the clipping norm
-    that is shown, and which share of their combinations. `folder`: of a scale.
+    """Return a row for each figure of Bietti et al.: the number of published values that were run at the clipping norm
+    shown, and the share of their combinations. folder: of a scale.
 
     Raises:
         InputError: where a sweep has no results.
@@ -51,8 +51,8 @@ def of_grids(folder: Path) -> pd.DataFrame:
 
 
 def of_tables(folder: Path) -> pd.DataFrame:
-    """Return a row for each table of Bhaskar et al.: how many of its cells were run, and how many have ten runs, as
-    published.
+    """Return a row for each table of Bhaskar et al.: the number of its cells that were run, and of those with ten runs,
+    as published.
 
     Raises:
         InputError: where a table was not drawn.
@@ -91,7 +91,7 @@ def _run(runs: pd.DataFrame, grid: pd.DataFrame, name: str) -> set[float]:
 
 
 def _rounded(values: pd.Series) -> set[float]:
-    """Values to nine digits, in which those of runs and of grids agree."""
+    """Return values to nine digits, in which those of runs and of grids agree."""
     return {float(f"{value:.9g}") for value in values.dropna()}
 
 

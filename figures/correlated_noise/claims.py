@@ -12,14 +12,14 @@ ON_PAR = 0.1  # relative excess up to which a ratio counts as on par; a toleranc
 
 
 def off_the_law(runs: pd.DataFrame) -> Cells:
-    """How far the noise that the square root leaves in prefix sums is from what follows from its matrix."""
+    """The deviation of the noise in prefix sums under the square root from the ratio that its matrix predicts."""
     rows = sums.ratios(runs).query("noise == 'banded_sqrt'")
     rows = rows.assign(off=rows["ratio"] / rows["law"] - 1)
     return cells_of(rows, "noise", [], "off", "of the predicted ratio")
 
 
 def excess(runs: pd.DataFrame) -> Cells:
-    """How much more noise the square root leaves than the best bands."""
+    """Excess of the noise in prefix sums under the square root over that under the best bands."""
     rows = sums.ratios(runs).set_index(REPETITION)
     root, best = (rows.loc[rows["noise"] == noise, "ratio"] for noise in ("banded_sqrt", "banded"))
     return Cells({("more noise", ()): (root / best - 1).dropna()}, "of the noise")

@@ -40,14 +40,14 @@ NAMES = {
 
 @cache
 def law(noise: str, num_bands: int, rounds: int = ROUNDS) -> float:
-    """Return the ratio that follows from the matrices."""
+    """Return the ratio that the matrices predict."""
     return 1.0 if noise == INDEPENDENT else strategy(noise, SEPARATION, num_bands, rounds).prefix_noise(rounds)
 
 
 @derived
 def ratios(runs: pd.DataFrame) -> pd.DataFrame:
-    """Ratios of the root mean square over rounds to that of independent noise in the same repetition, and those of the
-    law.
+    """Ratios of the root mean square over rounds to that of independent noise in the same repetition, and predicted
+    ratios.
 
     Raises:
         InputError: where independent noise was not run, or the runs do not cost the same epsilon.

@@ -36,7 +36,7 @@ def by_trial(runs: pd.DataFrame, calibration: str) -> Cells:
 
 
 def private(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the runs with noise after their last round, of which the theorem speaks.
+    """Return the runs with noise, which the theorem is about, after their last round.
 
     Raises:
         NotTestable: where there are none.
@@ -68,7 +68,7 @@ def growth(runs: pd.DataFrame) -> Cells:
 
 
 def only(name: str, check: Check) -> Check:
-    """Return a check of one series, which must be wherever any is."""
+    """Return a check of a single series, which must be at every place that the cells have."""
 
     def of_one(cells: Cells):
         cells.places(*cells.series, name)

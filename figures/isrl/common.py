@@ -42,7 +42,7 @@ SERIES: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
 
 
 def by_trial(runs: pd.DataFrame, by: list[str], value: str, on: str) -> pd.DataFrame:
-    """Return the value at the best setting of each trial, one row per group and trial, with the setting.
+    """Return the value at the best setting of each trial, with the setting: a row for each group and trial.
 
     Args:
         runs: one row per run.
@@ -51,7 +51,7 @@ def by_trial(runs: pd.DataFrame, by: list[str], value: str, on: str) -> pd.DataF
         on: the column whose mean over the trial's runs is smallest at the best setting.
     """
     best = _without_defaults(select.tune(runs, by=[*by, "trial"], over="point", on=on, best="min"))
-    told = _told(best)
+    told = _columns_of_setting(best)
     groups = best.groupby([*by, "trial"], observed=True)
     means = groups[[value, on, "epsilon", "epsilon_exact"]].mean()
     means[value] = means[value].where(groups[value].count() == groups.size())  # divergence is not averaged away
@@ -61,14 +61,14 @@ def by_trial(runs: pd.DataFrame, by: list[str], value: str, on: str) -> pd.DataF
 
 
 def _without_defaults(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows without smoothing parameters of methods that do not use them."""
+    """Return the rows with no smoothing parameter where a method does not use it."""
     for name, kind in SMOOTHINGS.items():
         if name in rows and "smoothing" in rows:
             rows = rows.assign(**{name: rows[name].where(rows["smoothing"] == kind)})
     return rows
 
 
-def _told(rows: pd.DataFrame) -> list[str]:
+def _columns_of_setting(rows: pd.DataFrame) -> list[str]:
     """Return the columns of a setting in which some row has a value."""
     return [name for name in (*SETTING, *SMOOTHINGS) if name in rows and rows[name].notna().any()]
 
@@ -104,11 +104,11 @@ def over_trials(trials: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame
     groups = rows.groupby(by, observed=True)
     more = groups[["epsilon", "epsilon_exact"]].mean().assign(std=groups[value].std(ddof=1))
     more = more.join(groups[["settings", "runs_each"]].max())
-    for name in _told(rows):
-        more[f"chosen_{name}"] = groups[name].agg(_listed)
+    for name in _columns_of_setting(rows):
+        more[f"chosen_{name}"] = groups[name].agg(_values_by_trial)
     return table.merge(more.reset_index(), on=by)
 
 
-def _listed(values: pd.Series) -> str:
-    """Return the values chosen, trial by trial; empty where a method has no such setting."""
+def _values_by_trial(values: pd.Series) -> str:
+    """Return the chosen values, one for each trial; empty where a method has no such setting."""
     return "" if values.isna().all() else " ".join(f"{value:g}" for value in values)

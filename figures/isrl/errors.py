@@ -43,7 +43,7 @@ def draw(table: pd.DataFrame, title: str):
         figure,
         table,
         "Each trial has the setting with the lowest mean training loss over "
-        f"{table['runs_each'].max():.0f} runs, among {common.tried(table, SOLID)} (solid). {_dashed(table)}",
+        f"{table['runs_each'].max():.0f} runs, among {common.tried(table, SOLID)} (solid). {_dashed_note(table)}",
         f"Epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server and the "
         "other silos.",
         differs="Bars: standard deviations over trials; in brackets the exact epsilon. Settings and values of epsilon "
@@ -52,8 +52,8 @@ def draw(table: pd.DataFrame, title: str):
     return figure
 
 
-def _dashed(table: pd.DataFrame) -> str:
-    """Return the number of settings that each dashed curve was chosen among, and what is special about it."""
+def _dashed_note(table: pd.DataFrame) -> str:
+    """Return a note on the dashed curves: how many settings each was chosen among, and in what it differs."""
     notes = {WIDE: "in the wide search", FIXED_ROUNDS: "with 35 rounds"}
     parts = [f"{common.tried(table, [name])} {notes[name]}" for name in style.present(table, "series", notes)]
     return f"Dashed: {' and '.join(parts)}." if parts else ""
@@ -93,7 +93,7 @@ def _panel(ax, panel: pd.DataFrame, silent: pd.DataFrame, order) -> None:
 
 
 def figure_of(about: str, num_sampled: int, title: str) -> Figure:
-    """Return the figure of a number of silos that answer."""
+    """Return the figure for a number of silos that answer."""
     return Figure(
         about=about,
         sweeps=(SWEEP,),
@@ -101,13 +101,13 @@ def figure_of(about: str, num_sampled: int, title: str) -> Figure:
         draw=lambda numbers: draw(numbers, title),
         apart={"target_epsilon": "target_epsilon", "calibration": "calibration", "num_sampled": "num_sampled"},
         tuned=tuple(common.SETTING),
-        own=lambda runs: _own(about, num_sampled, title, runs),
+        own=lambda runs: _figure_for_runs(about, num_sampled, title, runs),
     )
 
 
-def _own(about: str, num_sampled: int, title: str, runs: pd.DataFrame) -> Figure:
-    """Return the figure itself, or the figure of another number of answering silos where the runs have that number
-    only."""
+def _figure_for_runs(about: str, num_sampled: int, title: str, runs: pd.DataFrame) -> Figure:
+    """Return the figure for the number of silos that answer in the user's runs: `num_sampled` unless they have one
+    other."""
     counts = sorted(runs["num_sampled"].unique())
     if num_sampled in counts or len(counts) != 1:
         return figure_of(about, num_sampled, title)

@@ -18,8 +18,8 @@ ARGUMENTS = ["num_sampled", "phase_rounds", "sampler", *PHASES]
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the numbers of isrl_rounds, with "gradients": of single records, in the whole run and in all answering
-    silos."""
+    """Return the numbers of isrl_rounds and, in "gradients", how many gradients of single records all answering silos
+    compute."""
     numbers = rounds.table(runs)
     settings = at_end(runs).groupby(rounds.BY)[ARGUMENTS].first().reset_index()
     counted = settings.assign(gradients=[of_run(row) for row in settings.to_dict("records")])
@@ -27,8 +27,8 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_run(row: dict) -> int:
-    """Return the gradients of a run, from its arguments; a method without phases has no share and no ratio of
-    rounds."""
+    """Return the number of gradients of a run, from its arguments; share and ratio of rounds are missing without
+    phases."""
     records, rounds_of_first = int(row["num_records"]), int(row["phase_rounds"])
     share, ratio, num_phases = (row[name] if pd.notna(row[name]) else 1 for name in PHASES)
     sizes = [int(share * records) // 2**phase for phase in range(int(num_phases))]
@@ -39,7 +39,7 @@ def of_run(row: dict) -> int:
 
 
 def draw(table: pd.DataFrame):
-    """Rows are epsilons, columns are n."""
+    """A row of panels for each epsilon and a column for each n."""
     title = "Gradients to a risk: a quadratic in 25 heterogeneous silos (Gao et al. 2024, Theorem 2.1, measured)"
     return rounds.panels(table, "gradients", "gradients of single records", title)
 

@@ -51,12 +51,12 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     rounds_high: the fewest rounds with a mean risk that is significantly at most the target.
     """
     last = at_end(runs)
-    best = _tuned(last)
+    best = _tuned_rows(last)
     out = select.interval(best, by=BY, value="excess_risk", log=True)
     told = [name for name in ("epsilon", "epsilon_exact", "step_size", "theorem_lambda") if name in best]
     tried = last.groupby(BY, observed=True)["point"].nunique().rename("settings")
     out = out.merge(best.groupby(BY, observed=True)[told].mean().join(tried).reset_index(), on=BY)
-    lowest = _lowest(best)
+    lowest = _one_pass_lowest(best)
     most = out[out["algorithm"] == ONE_PASS].groupby(PANEL)["num_rounds"].max().rename("most").reset_index()
     lowest = lowest.merge(most, on=PANEL)
     lowest["interior"] = lowest["num_rounds"] < lowest.pop("most")
@@ -71,13 +71,13 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 @derived
-def _tuned(runs: pd.DataFrame) -> pd.DataFrame:
+def _tuned_rows(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the runs after their last round, at the setting that is best on average for each method and number of
     rounds."""
     return select.tune(runs, by=BY, over="point", on="excess_risk", best="min", log=True)
 
 
-def _lowest(best: pd.DataFrame) -> pd.DataFrame:
+def _one_pass_lowest(best: pd.DataFrame) -> pd.DataFrame:
     """Return the number of rounds at which one-pass MB-SGD has its lowest risk, and that risk, by panel."""
     means = select.interval(best[best["algorithm"] == ONE_PASS], by=BY, value="excess_risk", log=True)
     means = means.dropna(subset="excess_risk")
@@ -90,7 +90,7 @@ def of_trials(runs: pd.DataFrame) -> pd.DataFrame:
     in the same trial, at the number of rounds at which it is lowest on average."""
     runs = at_end(runs)
     best = select.tune_apart(runs, by=BY, over="point", on="excess_risk", best="min", log=True)
-    target = best.merge(_lowest(_tuned(runs))[[*PANEL, "num_rounds"]], on=[*PANEL, "num_rounds"])
+    target = best.merge(_one_pass_lowest(_tuned_rows(runs))[[*PANEL, "num_rounds"]], on=[*PANEL, "num_rounds"])
     target = target.loc[target["algorithm"] == ONE_PASS, [*PANEL, *select.REPETITION, "excess_risk"]]
     paired = best.merge(target, on=[*PANEL, *select.REPETITION], suffixes=("", "_of_target"))
     return paired.assign(ratio=paired["excess_risk"] / paired["excess_risk_of_target"])
@@ -120,21 +120,21 @@ def lowest(runs: pd.DataFrame, panel: list[str], *, apart: bool = False) -> pd.D
 
 
 def counted(settings: pd.Series) -> str:
-    """Numbers of settings in words."""
+    """Return numbers of settings in words."""
     few, many = int(settings.min()), int(settings.max())
     return f"{few} settings" if few == many else f"{few} to {many} settings"
 
 
 def draw(table: pd.DataFrame):
-    """Rows are epsilons, columns are n."""
+    """A row of panels for each epsilon and a column for each n."""
     title = "Rounds to a risk: a quadratic in 25 heterogeneous silos (Gao et al. 2024, Theorem 2.1, measured)"
     ticks = [2**k for k in range(int(np.log2(table["num_rounds"].max())) + 1)]
     return panels(table, "num_rounds", "communication rounds", title, ticks)
 
 
 def panels(table: pd.DataFrame, x: str, label: str, title: str, ticks: Sequence[int] = ()):
-    """Risk against a column on a logarithmic axis, with these ticks, base 2, or powers of ten; rows epsilons, columns
-    n."""
+    """Risk against a column on a logarithmic axis, with these ticks, base 2, or powers of ten, by epsilon (rows) and n
+    (columns)."""
     sizes, budgets = sorted(table["num_records"].unique()), sorted(table["target_epsilon"].unique())
     figure, axes = style.subplots(
         len(budgets), len(sizes), figsize=(11, 2.9 * len(budgets) + 0.9), sharex=True, squeeze=False

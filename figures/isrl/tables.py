@@ -36,14 +36,14 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (algorithm, data, risk, rounds), group in table.groupby(keys, sort=False):
         row = {"algorithm": f"{algorithm} ({data})" if data != "any" else algorithm, "excess risk (rebuilt)": risk}
-        numbers = {name: _at_both(group[name]) for name in ("risk", "rounds", "gradients")}
+        numbers = {name: _numbers_at_both(group[name]) for name in ("risk", "rounds", "gradients")}
         row |= {value: numbers["risk"], "rounds (rebuilt)": rounds, "number": numbers["rounds"]}
         rows.append(row | {"gradients (rebuilt)": numbers["gradients"]})
     return pd.DataFrame(rows)
 
 
-def _at_both(values: pd.Series) -> str:
-    """Return the numbers at both epsilons, written once where they are equal."""
+def _numbers_at_both(values: pd.Series) -> str:
+    """Return the numbers at both epsilons in words, one number where they are equal."""
     texts = [
         tables.number(value if value < 1000 else float(f"{value:.2g}"), ".2g" if value < 10 else ",.0f", "?")
         for value in values
@@ -68,7 +68,7 @@ def draw(table: pd.DataFrame, title: str):
 
 
 def figure_of(about: str, rows_of: Callable[[Setting], list], title: str) -> Figure:
-    """Return the table of a function of `bench.papers.isrl.theory`; it needs no runs."""
+    """Return the table of formulas from a function of `bench.papers.isrl.theory`, which needs no runs."""
     return Figure(
         about=about,
         sweeps=(),

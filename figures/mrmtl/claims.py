@@ -35,7 +35,7 @@ def runs_with(runs: pd.DataFrame, sampler: str = SHUFFLED) -> pd.DataFrame:
 
 
 def at_six(runs: pd.DataFrame) -> Cells:
-    """Each method at the published step at epsilon 6, MR-MTL with lambda = 1."""
+    """Errors of each method at the published step and epsilon 6, of MR-MTL with lambda = 1."""
     rows = runs_with(runs)
     pull = (rows["algorithm"] == MR_MTL).astype(float)
     rows = rows[(rows["target_epsilon"] == 6) & (rows["step_size"] == STEP) & (rows["regularization"] == pull)]
@@ -43,25 +43,25 @@ def at_six(runs: pd.DataFrame) -> Cells:
 
 
 def in_print() -> Cells:
-    """The published numbers."""
+    """The published errors, as cells."""
     return cells_of(published(), "series", [], "squared_error", UNIT, scale=-1)
 
 
 def as_published(runs: pd.DataFrame) -> Margin:
-    """Each mean over splits is within a tenth of the published one, by two one-sided tests; the published number, a
-    mean of five splits, has the spread of ours."""
+    """The margin by which every mean over splits is within a tenth of the published one, by two one-sided tests. The
+    published number, a mean of five splits, is given the spread of ours."""
     if not runs["source"].str.startswith("School").all():
         raise NotTestable("the runs are on generated schools: put school.mat into the folder BENCH_DATA")
     cells, margins = at_six(runs), []
     for name, place in [(name, ()) for name in (FEDAVG, LOCAL, MR_MTL) if cells.places(name)]:
-        errors, theirs = -cells.values[name, place], -in_print().values[name, place].item()
+        errors, printed = -cells.values[name, place], -in_print().values[name, place].item()
         spread, count = float(errors.std(ddof=1)), len(errors)
         if count < 2:
             raise NotTestable("one split shows no spread")
         error, fixed = spread * math.sqrt(1 / count + 1 / SPLITS), spread / math.sqrt(SPLITS)
         margins += [
-            estimated(NEAR * theirs + sign * (errors.mean() - theirs), error, count - 1, count, UNIT, APART, fixed)
-            ._replace(threshold=-NEAR * theirs)
+            estimated(NEAR * printed + sign * (errors.mean() - printed), error, count - 1, count, UNIT, APART, fixed)
+            ._replace(threshold=-NEAR * printed)
             .named(name)
             for sign in (1, -1)
         ]
@@ -69,7 +69,7 @@ def as_published(runs: pd.DataFrame) -> Margin:
 
 
 def tuned(runs: pd.DataFrame) -> Cells:
-    """Each method at the lambda and step with the lowest mean error, by epsilon."""
+    """Errors of each method at the lambda and step with the lowest mean error, by epsilon."""
     rows, by = runs_with(runs), ["algorithm", "target_epsilon"]
     best = select.tuned_elsewhere(rows, rows, by=by, over=OVER, on=METRIC, best="min")
     best = edges.of_settings(best, rows, by, OVER, {})
@@ -77,12 +77,12 @@ def tuned(runs: pd.DataFrame) -> Cells:
 
 
 def between_the_ends(cells: Cells) -> Margin:
-    """MR-MTL is ahead of one model for all and of local learning, at every epsilon."""
+    """The margin by which MR-MTL is ahead of one model for all and of local learning, at every epsilon."""
     return every(ahead(MR_MTL, end)(cells) for end in (FEDAVG, LOCAL))
 
 
 def by_strength(runs: pd.DataFrame) -> Cells:
-    """As `tuned`, with 1 / epsilon as the place."""
+    """Errors as of `tuned`, by 1 / epsilon."""
     cells = tuned(runs)
     values = {(name, (1 / epsilon,)): numbers for (name, (epsilon,)), numbers in cells.values.items()}
     return Cells(values, UNIT, names=["1 / epsilon"])
@@ -100,7 +100,8 @@ def of_samplers(runs: pd.DataFrame) -> Cells:
 
 
 def what_shuffling_proves(runs: pd.DataFrame) -> Margin:
-    """Shuffled batches cost no more than the epsilon of the legend, by the bound that is proven for any schedule."""
+    """The margin by which shuffled batches stay within the epsilon of the legend, by the bound that is proven for any
+    schedule."""
     spent: dict[Any, float] = runs_with(runs).groupby("target_epsilon")["epsilon_worst_case"].max().to_dict()
     return every(
         computed(target - cost, "of epsilon")._replace(threshold=-target).named(f"epsilon {target:g}")

@@ -78,7 +78,7 @@ def draw(table: pd.DataFrame):
         "All curves share the splits: even where bands overlap, curves can differ in every split.",
         f"Epsilon at delta = {table['delta'].iloc[0]:g}, by Renyi DP as the authors count: one pupil of one school "
         "added or removed, against the server and the other schools. Without amplification the shuffled batches cost "
-        f"epsilon {_worst(table)}.",
+        f"epsilon {_proven_epsilons(table)}.",
         differs=f"The step size is {STEP:g}."
         + (" Published: MR-MTL (x) and, at the right edge, FedAvg (+) and local learning (star)." if real else ""),
     )
@@ -103,8 +103,8 @@ def _published(ax, epsilon: float) -> None:
             ax.plot([at], [row["squared_error"]], linestyle="", marker=CROSSES[row["series"]], color="black", zorder=5)
 
 
-def _worst(table: pd.DataFrame) -> str:
-    """Return the proven epsilon of shuffled batches, by target epsilon."""
+def _proven_epsilons(table: pd.DataFrame) -> str:
+    """Return the proven epsilon of shuffled batches for each target epsilon, in words."""
     rows = table[table["sampler"] == "shuffled"].groupby("target_epsilon")["epsilon_worst_case"].max()
     return ", ".join(f"{spent:.3g} (for {target:g})" for target, spent in rows.items()) or "what the table says"
 

@@ -16,7 +16,7 @@ SHOWN = 32  # updates per agent; later the objective is as close to its last val
 
 
 def rest_of_gap(runs: pd.DataFrame) -> pd.Series:
-    """Return in each row what is left of the gap to the objective of the last round, as a share of that at first."""
+    """Return for each row the gap to the objective of the last round, as a share of the gap at first."""
     gap, keys = runs["objective"].astype(float), [runs[key] for key in (*select.REPETITION, "num_agents")]
     first, last = (
         gap.where(runs["rounds"] == rounds).groupby(keys, observed=True).transform("max")
@@ -26,7 +26,7 @@ def rest_of_gap(runs: pd.DataFrame) -> pd.Series:
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """What is left of the gap by the number of agents and updates per agent, averaged as logarithms."""
+    """The remaining share of the gap by number of agents and updates per agent, averaged as logarithms."""
     runs = common.part(runs, sweep="p2p_agents")
     rows = runs.assign(rest=rest_of_gap(runs))[runs["rounds"] <= SHOWN]
     rows = rows.assign(
@@ -46,7 +46,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame):
-    """One panel."""
+    """One panel with a curve for each number of agents."""
     figure, ax = style.subplots(figsize=(7.6, 4.6))
     look = drawing.looks(table["series"].unique())
     drawing.draw(ax, table, look, {"": {}})

@@ -38,7 +38,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def apart(table: pd.DataFrame) -> str:
-    """Return by how much the order of the weights changes the results, in words; empty where one of the two is
+    """Return a sentence on how much the order of the weights changes the results; empty where one of the two is
     missing."""
     uneven = table[table["allocation"] != "equal"].pivot(index=["y_name", "x"], columns="allocation", values="y")
     if uneven.shape[1] < 2:
@@ -71,7 +71,7 @@ def draw(table: pd.DataFrame):
     style.footer(
         figure,
         table,
-        f"{common.privacy_note(table)} {_spent(table)}",
+        f"{common.privacy_note(table)} {_epsilon_note(table)}",
         common.true_note(table),
         "Both uneven splits require the order of all wake-ups in advance, which an agent does not know.",
         differs=f"The paper has no such experiment. {apart(table)}".strip(),
@@ -79,8 +79,8 @@ def draw(table: pd.DataFrame):
     return figure
 
 
-def _spent(table: pd.DataFrame) -> str:
-    """Return the epsilons of the points."""
+def _epsilon_note(table: pd.DataFrame) -> str:
+    """Return a sentence with the nominal epsilons of the points."""
     spent = sorted({f"{value:.2g}" for value in common.here(table)["epsilon"] if value > 0})
     return f"Nominal epsilon of all updates together: {spent[0]}" + (f" to {spent[-1]}." if len(spent) > 1 else ".")
 

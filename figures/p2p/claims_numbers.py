@@ -36,25 +36,25 @@ def _cells(rows: pd.DataFrame, series: str, places: Sequence[str], y: str, scale
     return cells_of(rows, series, places, y, UNITS[y], scale=scale, names=names, called=PLACES.get(series, ""))
 
 
-def _off(
+def _deviations(
     rows: pd.DataFrame,
     series: str,
     places: Sequence[str],
     y: str,
-    theirs: pd.Series | Mapping[Any, float],
+    printed: pd.Series | Mapping[Any, float],
     share: bool = False,
 ) -> Cells:
-    """Return how far rows are from published numbers, which have the series and the first place as their key; as shares
-    of these numbers, if so asked."""
+    """Return the deviations of rows from published numbers, whose key is the series and the first place; with `share`,
+    as shares of these numbers."""
     keys = zip(rows[series], rows[places[0]] if places else [np.nan] * len(rows), strict=True)
-    there = np.array([theirs[key if places else key[0]] for key in keys])
-    rows = rows.assign(**{y: (rows[y].astype(float) - there) / (there if share else 1.0)})
+    reference = np.array([printed[key if places else key[0]] for key in keys])
+    rows = rows.assign(**{y: (rows[y].astype(float) - reference) / (reference if share else 1.0)})
     cells = _cells(rows, series, places, y, 1.0)
     return Cells(cells.values, "of the published" if share else cells.unit, cells.edges, cells.names)
 
 
 def of_figure(figure: str, y: str = Y, above: float = -np.inf) -> Cells:
-    """The published points of a figure or table, from a number of features on."""
+    """Return the published points of a figure or table, from a number of features on."""
     points = published(figure)
     points = points[(points["y_name"] == y) & ~(points["x"] < above)]
     places = ["x"] if points["x"].notna().any() else []
@@ -83,14 +83,15 @@ def ends_of_descent(runs: pd.DataFrame) -> list[Cells]:
 
 
 def published_ends_of_descent() -> list[Cells]:
-    """The same of the published curves."""
+    """Objective and accuracy of CD and ADMM at the last point of the published curves."""
     points = published("p2p_fig1").sort_values("x", kind="stable")
     ends = points.groupby(["series", "x_name", "y_name"]).tail(1)
     return [_cells(ends[ends["y_name"] == y].rename(columns={"y": y}), "series", ["x_name"], y) for y in fig1.METRICS]
 
 
 def ends_against_published(runs: pd.DataFrame) -> list[Cells]:
-    """How far objective and accuracy of CD from the short descent, where the published curves start, end from them."""
+    """Deviation of CD's final objective and accuracy from the published ones, from the short descent where the
+    published curves start."""
     rows = fig1.candidates(runs)
     rows, found = rows[(rows["series"] == "CD") & (rows["variant"] == common.DESCENT)], []
     points = published("p2p_fig1")
@@ -98,8 +99,8 @@ def ends_against_published(runs: pd.DataFrame) -> list[Cells]:
     last = round(points["x"].max(), -1)
     require(rows["iterations"], [last], "iterations")
     for y in fig1.METRICS:
-        there = {"CD": points.loc[points["y_name"] == y, "y"].iloc[-1]}
-        found.append(_off(rows[rows["iterations"] == last], "series", [], y, there))
+        printed = {"CD": points.loc[points["y_name"] == y, "y"].iloc[-1]}
+        found.append(_deviations(rows[rows["iterations"] == last], "series", [], y, printed))
     return found
 
 
@@ -135,18 +136,18 @@ def _published_ends(y: str, first: bool = False) -> pd.DataFrame:
 
 
 def by_start(runs: pd.DataFrame, y: str) -> Cells:
-    """Where runs end: the start as the series, by T/n."""
+    """Final objective or accuracy with the start as the series, by T/n."""
     return _cells(_ends(runs), "begin", [T_N], y)
 
 
 def published_by_start(y: str) -> Cells:
-    """The same of the published curves."""
+    """Final objective or accuracy of the published curves, as in `by_start`."""
     return _cells(_published_ends(y), "begin", [T_N], y)
 
 
 def by_updates(runs: pd.DataFrame, none: bool) -> Cells:
-    """The objective at the end: T/n as the series, by start. none: where no update leaves it, as T/n = 0; else more is
-    called better."""
+    """Final objective with T/n as the series, by start. none: adds the start itself as T/n = 0, and less is better;
+    otherwise more counts as better."""
     rows = _ends(runs)
     if none:
         for start, name in STARTS.items():
@@ -157,20 +158,20 @@ def by_updates(runs: pd.DataFrame, none: bool) -> Cells:
 
 
 def published_by_updates(none: bool) -> Cells:
-    """The same of the published curves."""
+    """Final objective of the published curves, as in `by_updates`."""
     return _cells(_published_ends("objective", none), T_N, ["begin"], "objective", -1.0 if none else 1.0)
 
 
 def off_the_ends(runs: pd.DataFrame, start: str, y: str, epsilon: float = private.EPSILON) -> Cells:
-    """How far runs end from the published curves, by T/n; the objective as a share."""
+    """Deviation of final values from the published curves, by T/n; of the objective as a share."""
     points = _published_ends(y)
-    there = points[points["begin"] == start].set_index(["begin", T_N])[y]
-    return _off(_ends(runs, epsilon, [start]), "begin", [T_N], y, there, share=y == "objective")
+    printed = points[points["begin"] == start].set_index(["begin", T_N])[y]
+    return _deviations(_ends(runs, epsilon, [start]), "begin", [T_N], y, printed, share=y == "objective")
 
 
 def by_split(runs: pd.DataFrame) -> Cells:
-    """The objective at the end from the warm start: the split of the budget as the series, by T/n at which Theorem 1
-    composes both by the plain sum; as a share of the equal split's."""
+    """Final objective from the warm start as a share of that of the equal split, with the split of the budget as the
+    series, by each T/n at which Theorem 1 composes both splits by the plain sum."""
     rows = common.final(common.part(runs, algorithm="private CD", start="propagation", calibration=PUBLISHED))
     rows = rows[(rows["target_epsilon"] == private.EPSILON) & (rows[T_N] > 1)]  # one update has nothing to split
     rows, frames = rows[rows["allocation"].isin(["equal", "published"])], []
@@ -189,8 +190,8 @@ def by_split(runs: pd.DataFrame) -> Cells:
 # ---- Figures 2c, 3 and 4: settings tuned on other problem instances, mu the paper's ----
 
 
-def _needed(rows: pd.DataFrame, series: Sequence[str], x: str, figure: str) -> pd.DataFrame:
-    """Return the rows of these series at all published x.
+def _rows_at_published(rows: pd.DataFrame, series: Sequence[str], x: str, figure: str) -> pd.DataFrame:
+    """Return the rows of these series at all published values of x.
 
     Raises:
         NotTestable: where one is missing.
@@ -205,16 +206,16 @@ def _needed(rows: pd.DataFrame, series: Sequence[str], x: str, figure: str) -> p
 def by_features(runs: pd.DataFrame, series: Sequence[str], fewest: float = 0.0) -> Cells:
     """Accuracy of curves of Figure 2c, from a number of features on."""
     rows = common.as_published(runs)
-    rows = _needed(rows[rows["variant"] == ""], series, P, "p2p_fig2c")
+    rows = _rows_at_published(rows[rows["variant"] == ""], series, P, "p2p_fig2c")
     return _cells(rows[rows[P] >= fewest], "series", [P], Y)
 
 
 def off_features(runs: pd.DataFrame, series: Sequence[str]) -> Cells:
-    """How far accuracies are from those of Figure 2c, at the paper's mu."""
+    """Deviation of accuracies from those of Figure 2c, at the paper's mu."""
     require(runs["mu"], [common.PAPER_MU], "mu")
     rows = common.as_published(runs)
-    rows = _needed(rows[rows["variant"] == ""], series, P, "p2p_fig2c")
-    return _off(rows, "series", [P], Y, published("p2p_fig2c").set_index(["series", "x"])["y"])
+    rows = _rows_at_published(rows[rows["variant"] == ""], series, P, "p2p_fig2c")
+    return _deviations(rows, "series", [P], Y, published("p2p_fig2c").set_index(["series", "x"])["y"])
 
 
 def with_local(runs: pd.DataFrame, smallest: str) -> Cells:
@@ -222,11 +223,11 @@ def with_local(runs: pd.DataFrame, smallest: str) -> Cells:
     rows = common.as_published(runs)
     local = rows["series"] == LOCAL
     rows = rows.assign(series=rows["series"].where(~local, rows["variant"]))
-    return _cells(_needed(rows, [smallest, *SOLVERS], P, "p2p_fig2c"), "series", [P], Y)
+    return _cells(_rows_at_published(rows, [smallest, *SOLVERS], P, "p2p_fig2c"), "series", [P], Y)
 
 
 def published_with_local(smallest: str) -> Cells:
-    """The same of Figure 2c, which has one kind of local models."""
+    """Published accuracies of Figure 2c, as in `with_local`; its one kind of local models stands for every solver."""
     points = published("p2p_fig2c").rename(columns={"y": Y})
     local = points[points["series"] == LOCAL]
     points = pd.concat([points[points["series"] == smallest], *(local.assign(series=name) for name in SOLVERS)])
@@ -240,7 +241,7 @@ def with_right_noise(runs: pd.DataFrame, budget: str, variant: str = "") -> Cell
     noisy = rows[(rows["series"] == budget) & (rows["variant"] == variant)]
     noisy = noisy[noisy["calibration"].isin([CLIPPED, GAUSSIAN])]
     rows = pd.concat([local, noisy.assign(series=noisy["calibration"])])
-    return _cells(_needed(rows, [CLIPPED, GAUSSIAN, LOCAL], P, "p2p_fig2c"), "series", [P], Y)
+    return _cells(_rows_at_published(rows, [CLIPPED, GAUSSIAN, LOCAL], P, "p2p_fig2c"), "series", [P], Y)
 
 
 def by_size(runs: pd.DataFrame) -> Cells:
@@ -253,11 +254,11 @@ def by_size(runs: pd.DataFrame) -> Cells:
     if not (rows[P] == fig3.NUM_FEATURES).all():
         raise NotTestable("no runs with as many features as the paper has")
     rows = rows[(rows["series"] != LOCAL) | (rows["variant"] == EXACT)]
-    return _cells(_needed(rows, [*PRIVATE, LOCAL], M, "p2p_fig3"), "series", [M], Y)
+    return _cells(_rows_at_published(rows, [*PRIVATE, LOCAL], M, "p2p_fig3"), "series", [M], Y)
 
 
 def published_by_size() -> Cells:
-    """The same of the published curves."""
+    """Published accuracies of Figure 3, as in `by_size`."""
     cells = of_figure("p2p_fig3")
     return Cells({cell: of for cell, of in cells.values.items() if cell[0] != NON_PRIVATE}, cells.unit)
 
@@ -277,7 +278,7 @@ def of_perturbed(runs: pd.DataFrame) -> Cells:
     """Accuracy of exact local models from perturbed inputs, by epsilon, and from the inputs as they are."""
     rows = fig4.rows_of(runs)
     names = sorted(published("p2p_fig4")["series"].unique())
-    return _cells(_needed(rows[rows["variant"] == EXACT], names, P, "p2p_fig4"), "series", [P], Y)
+    return _cells(_rows_at_published(rows[rows["variant"] == EXACT], names, P, "p2p_fig4"), "series", [P], Y)
 
 
 def together(runs: pd.DataFrame) -> Cells:
@@ -289,8 +290,8 @@ def together(runs: pd.DataFrame) -> Cells:
     """
     rows = perturbed.rows_of(runs)
     means = rows[rows["variant"] == perturbed.ALONE].groupby([P, "series"])[Y].mean()
-    theirs = published("p2p_fig4").set_index(["x", "series"])["y"]
-    apart = (means - theirs.reindex(means.index)).abs().groupby(level=P).max()
+    printed = published("p2p_fig4").set_index(["x", "series"])["y"]
+    apart = (means - printed.reindex(means.index)).abs().groupby(level=P).max()
     alike = apart.index[apart <= NEAR]
     if alike.empty:
         raise NotTestable("nowhere are local models from perturbed inputs as accurate as in Figure 4")
@@ -301,7 +302,7 @@ def together(runs: pd.DataFrame) -> Cells:
 
 
 @derived
-def _rated(runs: pd.DataFrame, norm_tuned: bool) -> pd.DataFrame:
+def _movielens_rows(runs: pd.DataFrame, norm_tuned: bool) -> pd.DataFrame:
     """Return the final rows on MovieLens, one per split, with "series": local models, no privacy, and the budgets.
 
     The paper does not say where private runs start, so the start is tuned on validation ratings together with the
@@ -324,22 +325,22 @@ def _rated(runs: pd.DataFrame, norm_tuned: bool) -> pd.DataFrame:
 
 def rated(runs: pd.DataFrame, norm_tuned: bool = False) -> Cells:
     """RMSE on MovieLens of local models, without privacy, and of each budget."""
-    return _cells(_rated(runs, norm_tuned), "series", [], "test_rmse")
+    return _cells(_movielens_rows(runs, norm_tuned), "series", [], "test_rmse")
 
 
 def off_the_rated(runs: pd.DataFrame) -> Cells:
-    """How far RMSE without privacy is from the published."""
-    rows = _rated(runs, False)
-    theirs = published("p2p_table1").set_index("series")["y"]
-    return _off(rows[rows["series"] == NON_PRIVATE], "series", [], "test_rmse", theirs)
+    """Deviation of RMSE without privacy from the published one."""
+    rows = _movielens_rows(runs, False)
+    printed = published("p2p_table1").set_index("series")["y"]
+    return _deviations(rows[rows["series"] == NON_PRIVATE], "series", [], "test_rmse", printed)
 
 
 # ---- Noise, by the range of the inputs, and the number of agents ----
 
 
-def _by_range(runs: pd.DataFrame) -> pd.DataFrame:
-    """Final private rows by range and number of features, mu and updates chosen on other problem instances: mu where
-    the run without privacy is the most accurate, as in the paper."""
+def _rows_by_range(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the final private rows by range and number of features, with the updates and mu chosen on other problem
+    instances: the mu at which the run without privacy is the most accurate, as in the paper."""
     free = common.final(common.part(runs, algorithm="CD", instances="validation"))
     mu = select.choose(free, by=[P, R], over="mu", on=Y, best="max")[[P, R, "mu"]]
     noisy = common.part(runs, algorithm="private CD").merge(mu, on=[P, R, "mu"])
@@ -348,10 +349,10 @@ def _by_range(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def noise_of_the_legend(runs: pd.DataFrame) -> Margin:
-    """At every number of features, for some range of the inputs, the published noise spends no more than the epsilon of
-    the legend, and accuracies are as published."""
-    theirs = published("p2p_fig2c").set_index(["series", "x"])["y"]
-    rows = _by_range(runs)
+    """The margin by which, at every number of features and for some range of the inputs, the published noise spends no
+    more than the epsilon of the legend while accuracies are as published."""
+    printed = published("p2p_fig2c").set_index(["series", "x"])["y"]
+    rows = _rows_by_range(runs)
     rows = rows.assign(series=rows["budget"].map(common.epsilon_name))
     margins: list[Margin] = []
     for p, of_p in rows.groupby(P):
@@ -362,7 +363,7 @@ def noise_of_the_legend(runs: pd.DataFrame) -> Margin:
             for name, own in of_r.groupby("series"):
                 factor = float((own["epsilon_true"] / own["epsilon"]).mean())
                 spent = computed(1 - factor, "of the epsilon of the legend")._replace(threshold=-1.0)
-                off = own[Y] - theirs[name, p]
+                off = own[Y] - printed[name, p]
                 both += [spent.named(str(name), "what is spent")]
                 both += [every(paired(sign * off, UNITS[Y], -NEAR) for sign in (1, -1)).named(str(name), "accuracy")]
             of_ranges.append(every(both).named(f"range {r:g}"))
@@ -371,7 +372,7 @@ def noise_of_the_legend(runs: pd.DataFrame) -> Margin:
 
 
 def rest_by_agents(runs: pd.DataFrame) -> Cells:
-    """Logarithm of what is left of the gap in objective after as many updates per agent: the number of agents as the
+    """Logarithm of the remaining share of the gap after as many updates per agent, with the number of agents as the
     series, "fewest" and "most"."""
     rows = runs.assign(rest=agents.rest_of_gap(runs))
     rows = rows[rows["rounds"] == agents.UPDATES]

@@ -37,7 +37,8 @@ FEWEST_UPDATES = 1.0  # per agent: without updates only the start is left, which
 
 
 def matching(runs: pd.DataFrame, **values) -> np.ndarray:
-    """Return which runs have these values; a list allows any of its values. A run without the column does not match."""
+    """Return a mask of the runs with these values; a list allows any of its values. A run without the column does not
+    match."""
     columns = {name: runs[name] if name in runs else pd.Series(np.nan, runs.index) for name in values}
     return np.logical_and.reduce(
         [columns[name].isin(value if isinstance(value, list) else [value]) for name, value in values.items()]
@@ -114,33 +115,33 @@ def here(table: pd.DataFrame, **values) -> pd.DataFrame:
 def compared(table: pd.DataFrame) -> pd.DataFrame:
     """Return a figure's published points and ours at the same x: series, variant, x_name, x, y_name, here,
     published."""
-    ours, theirs = here(table), table[table["origin"] == OF_PAPER]
+    measured, printed = here(table), table[table["origin"] == OF_PAPER]
     frames = []
-    for (series, variant, x_name, y_name), line in ours.groupby(["series", "variant", "x_name", "y_name"]):
-        points = theirs[(theirs["series"] == series) & (theirs["x_name"] == x_name) & (theirs["y_name"] == y_name)]
+    for (series, variant, x_name, y_name), line in measured.groupby(["series", "variant", "x_name", "y_name"]):
+        points = printed[(printed["series"] == series) & (printed["x_name"] == x_name) & (printed["y_name"] == y_name)]
         line = line.sort_values("x")
         if x_name in CONTINUOUS:
             points = points[points["x"] <= BEYOND * line["x"].max()]
         else:
             points = points[points["x"].isin(line["x"])]
-        at_them = np.interp(points["x"], line["x"], line["y"])
+        interpolated = np.interp(points["x"], line["x"], line["y"])
         named = points[["series", "x_name", "x", "y_name"]]
-        frames.append(named.assign(variant=str(variant), here=at_them, published=points["y"]))
+        frames.append(named.assign(variant=str(variant), here=interpolated, published=points["y"]))
     return pd.concat(frames, ignore_index=True)
 
 
 def epsilon_name(budget: float) -> str:
-    """Return a budget as the series is called."""
+    """Return the name of a budget as a series."""
     return f"epsilon {budget:g}"
 
 
 def budget_of(name: str) -> float:
-    """Return the budget that `epsilon_name` turned into this name."""
+    """Return the budget from its name as a series."""
     return float(name.removeprefix("epsilon "))
 
 
 def privacy_note(table: pd.DataFrame) -> str:
-    """Return what is protected, against whom, under which neighbouring relation."""
+    """Return a sentence on what is protected, against whom, under which neighbouring relation."""
     facts = here(table).iloc[0]
     return (
         f"Privacy: one data {facts['privacy_unit']} of one agent ({facts['neighbors']}), against all other agents "
@@ -149,7 +150,7 @@ def privacy_note(table: pd.DataFrame) -> str:
 
 
 def coordinate_note(rows: pd.DataFrame) -> str:
-    """Return what is protected where agents learn from perturbed inputs, from their rows of a table."""
+    """Return a sentence on what is protected where agents learn from perturbed inputs, from their rows of a table."""
     facts, spent = rows.iloc[0], rows["epsilon_true"].max()
     return (
         f"Privacy: one {facts['privacy_unit']} of one input of one agent ({facts['neighbors']}), against everybody. A "
@@ -159,7 +160,8 @@ def coordinate_note(rows: pd.DataFrame) -> str:
 
 
 def true_note(table: pd.DataFrame) -> str:
-    """Return by how much the published noise is too small, from the rows of the published calibration."""
+    """Return a sentence on the factor by which the published noise is too small, from the rows of the published
+    calibration."""
     rows = here(table, calibration=PUBLISHED)
     ratio = (rows["epsilon_true"] / rows["epsilon"])[rows["epsilon"] > 0]
     if ratio.empty:
@@ -171,7 +173,7 @@ def true_note(table: pd.DataFrame) -> str:
 
 
 def published_note(table: pd.DataFrame) -> str:
-    """Return the source of the published curves; empty where there are none."""
+    """Return a sentence with the source of the published curves; empty where there are none."""
     any_published = (table["origin"] == OF_PAPER).any()
     return "Pale: published, from the paper's vector graphics." if any_published else ""
 
@@ -180,7 +182,7 @@ def published_note(table: pd.DataFrame) -> str:
 
 
 def with_edges(tuned: pd.DataFrame, others: pd.DataFrame, by: Sequence[str], over: Sequence[str]) -> pd.DataFrame:
-    """`edges.of_settings`, where one update per agent is no edge."""
+    """Return the rows of `edges.of_settings`, with one update per agent not counted as an edge."""
     return edges.of_settings(tuned, others, by, over, {"num_updates": FEWEST_UPDATES})
 
 
@@ -269,5 +271,5 @@ def with_paper_mu(runs: pd.DataFrame) -> pd.DataFrame:
 @derived
 def as_published(runs: pd.DataFrame) -> pd.DataFrame:
     """Return local models, and all others at the paper's mu; at that of `tuned_runs` where the paper's was not run."""
-    tuned, theirs = tuned_runs(runs), with_paper_mu(runs)
-    return tuned if theirs.empty else pd.concat([tuned[tuned["series"] == LOCAL], theirs.assign(variant="")])
+    tuned, at_paper_mu = tuned_runs(runs), with_paper_mu(runs)
+    return tuned if at_paper_mu.empty else pd.concat([tuned[tuned["series"] == LOCAL], at_paper_mu.assign(variant="")])

@@ -21,7 +21,8 @@ COLUMNS = ["figure", "series", "variant", "x_name", "x", "y_name", "deviation", 
 
 
 def largest(points: pd.DataFrame) -> pd.DataFrame:
-    """For each curve, the point that is farthest from the published one; a point that diverged counts as farthest."""
+    """Return for each curve the point that is farthest from the published one; a point that diverged counts as
+    farthest."""
     points = points.assign(deviation=points["here"] - points["published"])
     keys = ["series", "variant", "x_name", "y_name"]
     size = points["deviation"].abs().fillna(np.inf)
@@ -31,7 +32,7 @@ def largest(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_curves(figure: Figure, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the largest deviations of those of a figure's curves that reproduce published ones."""
+    """Return the largest deviation of each curve of a figure that reproduces a published one."""
     table = figure.table(runs)
     return largest(common.compared(private.drawn(table) if figure in (private.FIGURE_2A, private.FIGURE_2B) else table))
 

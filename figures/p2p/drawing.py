@@ -46,7 +46,7 @@ def looks(series: Iterable[str]) -> dict[str, style.Look]:
 
 
 def styles(count: int) -> list[style.Look]:
-    """This many line styles: solid, dashed, then the further ones in turn."""
+    """Return this many line styles: solid, dashed, then the further ones in turn."""
     further: list[style.Look] = [{"linestyle": FURTHER[place % len(FURTHER)]} for place in range(count - 2)]
     return [{}, SECOND, *further][:count]
 
@@ -60,8 +60,8 @@ def budgets(table: pd.DataFrame) -> list[str]:
 def within(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table without published points beyond our range of x, as a sweep may have some numbers of features
     only."""
-    ours = here(table)["x"]
-    return table[table["x"].between(ours.min(), ours.max())]
+    measured = here(table)["x"]
+    return table[table["x"].between(measured.min(), measured.max())]
 
 
 def hold(ax: Axes, table: pd.DataFrame) -> None:
@@ -113,7 +113,7 @@ def handles(look: Mapping[str, style.Look], names: Mapping[str, str] | None = No
 
 
 def symbol(name: str) -> str:
-    """Return a series as the legend writes it."""
+    """Return the name of a series in the legend."""
     return name.replace("epsilon ", r"$\varepsilon$ = ").replace("T/n", "$T/n$").replace("mu ", r"$\mu$ ")
 
 
@@ -124,10 +124,10 @@ def variant_handles(variants: Mapping[str, style.Look]) -> list[Line2D]:
 
 def published_handles(table: pd.DataFrame, look: Mapping[str, style.Look] | None = None) -> list[Line2D]:
     """Return the legend entries of published curves, where there are any: one for all, or each of `look` its own."""
-    theirs = table[table["origin"] == PUBLISHED]
+    points = table[table["origin"] == PUBLISHED]
     if look is None:
-        return [Line2D([], [], label="published (paler)", **GREY)] if len(theirs) else []
-    names = style.present(theirs, "series", look)
+        return [Line2D([], [], label="published (paler)", **GREY)] if len(points) else []
+    names = style.present(points, "series", look)
     return [Line2D([], [], label=f"published, {symbol(name)}", **broad(look, name)) for name in names]
 
 

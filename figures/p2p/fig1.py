@@ -100,7 +100,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def table_of(runs: pd.DataFrame) -> pd.DataFrame:
-    """As `table`, of runs that have the columns of `candidates`."""
+    """Return `table` from runs that have the columns of `candidates`."""
     rows = {"iterations": runs, "vectors_sent": vectors.by_vectors(runs, METRICS)}
     frames = [
         common.curves(rows[x], by=["series", "variant"], x=x, y=y, carry=["penalty", "mu", *common.EPSILONS])
@@ -111,8 +111,8 @@ def table_of(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame):
-    """Rows are objective and accuracy, columns are iterations and vectors sent; from the start of the published curves
-    where there are runs from it."""
+    """A row of panels for objective and for accuracy, a column for iterations and for vectors sent; from the start of
+    the published curves where there are runs from it."""
     start = style.present(table, "variant", STARTS.values())[-1]
     figure, axes = style.subplots(2, 2, figsize=(11.5, 7.2), sharex="col", sharey="row")
     shown = common.here(table, variant=start).dropna(subset="penalty").groupby("series")["penalty"].first()

@@ -32,7 +32,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame):
-    """One panel."""
+    """One panel with a curve for each budget, for local models and for no privacy."""
     table = drawing.within(table)
     figure, ax = style.subplots(figsize=(11.5, 5.6))
     look = drawing.looks([NON_PRIVATE, *drawing.budgets(table)[::-1], LOCAL])

@@ -46,10 +46,10 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame):
-    """One panel; the axis has a tick for each group of agents."""
+    """One panel, whose axis has a tick for each group of agents."""
     figure, ax = style.subplots(figsize=(8.5, 5.2))
-    ours = common.here(table)
-    edges = sorted(ours["x"].unique())
+    measured = common.here(table)
+    edges = sorted(measured["x"].unique())
     look = drawing.looks([NON_PRIVATE, *drawing.budgets(table)[::-1], LOCAL])
     drawing.draw(ax, table, look, fig2c.VARIANTS)
     ends = [f"to {after - 1:g}" for after in edges[1:]] + ["or more"]
@@ -59,7 +59,7 @@ def draw(table: pd.DataFrame):
     style.percent(ax.yaxis)
     style.head(
         figure,
-        f"Accuracy by size of the local data set, {ours['num_features'].iloc[0]:g} features "
+        f"Accuracy by size of the local data set, {measured['num_features'].iloc[0]:g} features "
         "(Bellet et al. 2018, Fig. 3)",
         drawing.handles({name: line for name, line in look.items() if name != LOCAL}),
         [*drawing.local_handles((EXACT, DESCENT)), *drawing.published_handles(table)],
@@ -68,7 +68,7 @@ def draw(table: pd.DataFrame):
         figure,
         table,
         common.privacy_note(table),
-        f"Settings are those of Figure 2c at mu = {ours['mu'].dropna().iloc[0]:g}.",
+        f"Settings are those of Figure 2c at mu = {measured['mu'].dropna().iloc[0]:g}.",
         differs=common.true_note(table),
     )
     return figure

@@ -36,7 +36,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame):
-    """One panel."""
+    """One panel with a curve for each epsilon of a coordinate."""
     table = drawing.within(table)
     figure, ax = style.subplots(figsize=(8.5, 5.2))
     look = drawing.looks([*drawing.budgets(table)[::-1], LOCAL])
@@ -50,11 +50,11 @@ def draw(table: pd.DataFrame):
         drawing.handles(look, {LOCAL: "inputs as they are"}),
         [*drawing.variant_handles(VARIANTS), *drawing.published_handles(table)],
     )
-    ours = common.here(table)
+    measured = common.here(table)
     style.footer(
         figure,
         table,
-        common.coordinate_note(ours[ours["series"] != LOCAL]),
+        common.coordinate_note(measured[measured["series"] != LOCAL]),
         differs="Epsilon protects one coordinate of one input, and no label; the paper names no solver.",
     )
     return figure

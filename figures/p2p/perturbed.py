@@ -46,7 +46,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame):
-    """One panel."""
+    """One panel with a curve for each way of learning and epsilon of a coordinate."""
     figure, ax = style.subplots(figsize=(8.5, 5.2))
     look = drawing.looks(drawing.budgets(table)[::-1])
     drawing.draw(ax, table, look, VARIANTS)

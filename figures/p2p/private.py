@@ -43,7 +43,7 @@ def updates_published() -> list[float]:
 
 
 def as_published(table: pd.DataFrame, epsilon: float | None = EPSILON) -> pd.Series:
-    """Return which rows have the paper's calibration and split of the budget, and this budget; None for any."""
+    """Return a mask of the rows with the paper's calibration and split of the budget, and this budget (None: any)."""
     wanted = SHOWN if epsilon is None else SHOWN | {"target_epsilon": epsilon}
     return (table[list(wanted)] == pd.Series(wanted)).all(axis=1)
 
@@ -62,7 +62,8 @@ def drawn(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame, title: str):
-    """Rows are budgets, columns objective and accuracy against iterations: published calibration, equal split."""
+    """A row of panels for each budget, with objective and accuracy against iterations: published calibration, equal
+    split."""
     shown = drawn(table)
     epsilons = sorted(common.here(shown)["target_epsilon"].unique(), reverse=True)
     rows = len(epsilons)
@@ -96,7 +97,7 @@ def draw(table: pd.DataFrame, title: str):
 
 
 def figure_of(about: str, name: str, start: str, title: str) -> Figure:
-    """Return the figure of the runs from one start. `name`: its name here and in the published numbers."""
+    """Return the figure of the runs from one start. name: of the figure, here and in the published numbers."""
     return Figure(
         about=about,
         sweeps=(SWEEP,),

@@ -41,8 +41,7 @@ def tuned(rows: pd.DataFrame, over: Sequence[str] = OVER) -> pd.DataFrame:
 
 
 def start_alone(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the runs of one smoothed release, as a warm start that has the whole budget and is followed by no
-    updates."""
+    """Return the runs of one smoothed release: a warm start that has the whole budget, without updates after it."""
     rows = runs[common.matching(runs, algorithm=common.ONE_RELEASE)]
     if rows.empty:
         return rows
@@ -103,7 +102,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def printed(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table as a reader sees it."""
+    """Return the table with the columns and words for a reader."""
     measured = table[["test_rmse", "low", "high"]]
     return pd.DataFrame(
         {
@@ -122,7 +121,7 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame):
-    """The paper's rows as a picture; the further ones are in the Markdown."""
+    """The paper's rows as a picture; the other rows are in the Markdown only."""
     figure = tables.draw(
         printed(table[table["of_paper"].astype(bool)]),
         "Per-user test RMSE on MovieLens-100K (Bellet et al. 2018, Table 1)",

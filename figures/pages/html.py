@@ -38,12 +38,12 @@ def _environment() -> jinja2.Environment:
 
 
 def sorting(number: float) -> str:
-    """Return a number as JavaScript reads it, by which a cell is sorted; one that is not finite comes last."""
+    """Return the number, as JavaScript reads it, by which a cell is sorted; one that is not finite comes last."""
     return str(float(number)) if np.isfinite(number) else "Infinity"
 
 
 def cell(value: Any, look: str = "") -> Markup:
-    """Return a cell of a table, sorted by its number or by that which its text begins with. `look`: its class."""
+    """Return a cell of a table, sorted by its number or by the number that its text begins with. look: its class."""
     if isinstance(value, (int, float, np.number)):
         value = float(value)
         integral = abs(value) >= 1000 or value.is_integer()
@@ -85,7 +85,7 @@ def data_uri(content: bytes | str, kind: str) -> str:
 
 
 def size(png: bytes) -> tuple[int, int]:
-    """Width and height of a picture in pixels."""
+    """Return width and height of a picture in pixels."""
     with Image.open(io.BytesIO(png)) as picture:
         return picture.size
 

@@ -36,8 +36,8 @@ def _at_split(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy by data set, epsilon and model; the published cells, also at epsilons that were not run; and, where
-    "alone" is true, the accuracy of one client with a tenth of the data.
+    """Accuracy by data set, epsilon and model; the published cells, also at epsilons that were not run; and the
+    accuracy of one client with a tenth of the data, where "alone" is true.
 
     Raises:
         InputError: where there is no run with one local epoch and ten clients.
@@ -97,7 +97,8 @@ def draw(table: pd.DataFrame):
 
 
 def _leave_out(ax: Axes, run: pd.DataFrame, alone: pd.DataFrame) -> int:
-    """Start the axis above accuracies that lie far below all others, and write them at its foot; how many there are."""
+    """Start the axis above accuracies that lie far below all others, and write them at its foot. Return their
+    number."""
     both = pd.concat([run, alone])
     values = np.sort(np.r_[both["test_accuracy"].dropna(), run["published"].dropna()].astype(float))
     gaps = np.diff(values)

@@ -77,8 +77,8 @@ class Cells:
         runs = [self.values[key] for key in weights]
         if len(runs[0]) >= PAIRED_FROM and all(other.index.symmetric_difference(runs[0].index).empty for other in runs):
             gaps: Any = sum(weight * of for weight, of in zip(weights.values(), runs, strict=True))
-            return paired(gaps, POINTS, threshold).named(_against(weights))
-        return self._pooled(weights, threshold)._replace(threshold=threshold).named(_against(weights))
+            return paired(gaps, POINTS, threshold).named(_cells_in_words(weights))
+        return self._pooled(weights, threshold)._replace(threshold=threshold).named(_cells_in_words(weights))
 
     def _pooled(self, weights: Mapping[Key, float], threshold: float) -> Margin:
         """Return the margin with an error from the spreads of the cells' kinds. The degrees of freedom are those of
@@ -103,19 +103,19 @@ class Cells:
 
     def distance(self, cell: Key, other: Key) -> dict[Key, float]:
         """Return the weights of the distance between two cells, which is positive on average."""
-        there = self.values.keys() >= {cell, other}
-        sign = -1.0 if there and self.values[cell].mean() < self.values[other].mean() else 1.0
+        both_run = self.values.keys() >= {cell, other}
+        sign = -1.0 if both_run and self.values[cell].mean() < self.values[other].mean() else 1.0
         return {cell: sign, other: -sign}
 
 
-def _against(weights: Mapping[Key, float]) -> str:
-    """Return one or two cells in words, the first the one with the larger weight: "CNN+RL, epsilon 2.93, E = 1 against
+def _cells_in_words(weights: Mapping[Key, float]) -> str:
+    """Return one or two cells in words, the one with the larger weight first: "CNN+RL, epsilon 2.93, E = 1 against
     20"."""
     cells = sorted(weights, key=lambda key: -weights[key])
     words = []
     for name, values in zip(("", "E = ", "k = ", ""), zip(*cells, strict=True), strict=True):
-        said = [common.epsilon_name(value) if isinstance(value, float) else f"{value}" for value in values]
-        words.append(name + " against ".join(dict.fromkeys(said)))
+        texts = [common.epsilon_name(value) if isinstance(value, float) else f"{value}" for value in values]
+        words.append(name + " against ".join(dict.fromkeys(texts)))
     epsilon, epochs, clients, model = words
     return ", ".join([model, epsilon, epochs, clients])
 
@@ -135,11 +135,11 @@ def of_runs(runs: pd.DataFrame, dataset: str, collapsing: Collection[str] = ()) 
     """
     if dataset not in set(runs["dataset"]):
         raise NotTestable(f"no runs on {dataset}")
-    return Cells(dataset, *_of_runs(runs, dataset, tuple(collapsing)))
+    return Cells(dataset, *_values_and_spreads(runs, dataset, tuple(collapsing)))
 
 
 @derived  # many claims compare the same cells
-def _of_runs(
+def _values_and_spreads(
     runs: pd.DataFrame, dataset: str, collapsing: tuple[str, ...]
 ) -> tuple[Mapping[Key, pd.Series], Mapping[tuple, Spread]]:
     """Return the values and spreads of `Cells`."""
@@ -185,8 +185,8 @@ Test = Callable[[Cells], list[Margin]]
 
 
 def decided(test: Test, combine: Callable = every) -> Callable[[Cells], Margin]:
-    """Return a check of which the comparisons are met, every one or some. Where cells were not run, it can only be
-    decided by one that suffices.
+    """Return a check that every comparison is met, or some. Where cells were not run, only comparisons that suffice
+    decide it.
 
     Raises:
         NotTestable: where cells are missing, and those that exist do not decide.
@@ -197,19 +197,19 @@ def decided(test: Test, combine: Callable = every) -> Callable[[Cells], Margin]:
         missing = sorted(cells.asked - cells.values.keys(), key=lambda key: (key[3], -key[0], key[1], key[2]))
         found = combine(margins) if not all(math.isnan(margin.value) for margin in margins) else None
         if missing and (found is None or (found.p_holds if combine is some else found.p_fails) >= LEVEL):
-            raise NotTestable(_not_run(missing))
+            raise NotTestable(_cells_not_run(missing))
         assert found is not None  # no cell is missing, so all comparisons are there
         return found
 
     return check
 
 
-def _not_run(keys: Sequence[Key]) -> str:
+def _cells_not_run(keys: Sequence[Key]) -> str:
     """Return the cells that were not run, in words."""
     parts = defaultdict(list)
-    for (model, epsilon), same in itertools.groupby(keys, key=lambda key: (key[3], key[0])):
-        _, epochs, clients, _ = zip(*same, strict=True)
-        parts[model, _listed(epochs), _listed(clients)].append(common.epsilon_name(epsilon))
+    for (model, epsilon), group in itertools.groupby(keys, key=lambda key: (key[3], key[0])):
+        _, epochs, clients, _ = zip(*group, strict=True)
+        parts[model, _numbers_in_words(epochs), _numbers_in_words(clients)].append(common.epsilon_name(epsilon))
     names = [
         f"{model} at {' and '.join(epsilons)} with E = {epochs} and k = {clients}"
         for (model, epochs, clients), epsilons in parts.items()
@@ -217,7 +217,7 @@ def _not_run(keys: Sequence[Key]) -> str:
     return f"{len(keys)} cells were not run: {', '.join(names)}"
 
 
-def _listed(numbers: Sequence[int]) -> str:
+def _numbers_in_words(numbers: Sequence[int]) -> str:
     return ", ".join(f"{number:g}" for number in sorted(set(numbers)))
 
 

@@ -63,8 +63,8 @@ def not_best_without(cells: Cells) -> list[Margin]:
 
 
 def least_lost(cells: Cells) -> list[Margin]:
-    """By how much privacy costs more in each other split than in (1, 20): the distance of a private cell to the same
-    cell without privacy."""
+    """Excess of the cost of privacy in each other split over that in (1, 20): the distance of a private cell to the
+    same cell without privacy."""
     margins = []
     for epsilon in _private(cells):
         for model in MODELS:
@@ -78,7 +78,8 @@ def least_lost(cells: Cells) -> list[Margin]:
 
 
 def fragile_lose(cells: Cells) -> list[Margin]:
-    """The networks of several layers lose many points from (1, 20) to (20, 1)."""
+    """Losses of the networks of several layers from (1, 20) to (20, 1), which must be above LOST, in every private
+    column."""
     return [
         cells.difference({(epsilon, 1, K, model): 1, (epsilon, MOST_EPOCHS, K, model): -1}, LOST)
         for epsilon in _private(cells)
@@ -87,7 +88,7 @@ def fragile_lose(cells: Cells) -> list[Margin]:
 
 
 def robust_keeps(cells: Cells) -> list[Margin]:
-    """The linear model on scattering features loses fewer points from (1, 20) to (20, 1) than each network."""
+    """Loss of each network from (1, 20) to (20, 1), minus that of the linear model on scattering features."""
     margins = []
     for epsilon in _private(cells):
         own = {(epsilon, 1, K, ROBUST): -1, (epsilon, MOST_EPOCHS, K, ROBUST): 1}
@@ -99,7 +100,7 @@ def robust_keeps(cells: Cells) -> list[Margin]:
 
 
 def robust_is_best(cells: Cells) -> list[Margin]:
-    """By how much the linear model is ahead of each other, in every row."""
+    """Lead of the linear model over each other model, in every row."""
     return [
         cells.difference({(epsilon, epochs, K, ROBUST): 1, (epsilon, epochs, K, model): -1})
         for epsilon in (*_private(cells), np.inf)
@@ -109,7 +110,7 @@ def robust_is_best(cells: Cells) -> list[Margin]:
 
 
 def collapses(cells: Cells) -> list[Margin]:
-    """Without privacy the ReLU network has less than half of its accuracy left at (20, 1)."""
+    """Half of the ReLU network's accuracy at (1, 20) minus its accuracy at (20, 1), without privacy."""
     return [cells.difference({(np.inf, 1, K, COLLAPSES): 0.5, (np.inf, MOST_EPOCHS, K, COLLAPSES): -1})]
 
 
@@ -123,7 +124,7 @@ def gains(cells: Cells) -> list[Margin]:
 
 
 def closer_to_one(cells: Cells) -> list[Margin]:
-    """By how much the most clients are closer to one client with all data than the fewest."""
+    """Distance of the fewest clients to one client with all data, minus that of the most."""
     (epsilon,) = private(TABLES[3], cells.dataset)
     margins = []
     for model in MODELS:
@@ -131,14 +132,14 @@ def closer_to_one(cells: Cells) -> list[Margin]:
         cells.asked.add(alone)  # its weight is 0 where it lies above both, or below
         far, near_by = (cells.distance(alone, other) for other in (few, many))
         weights = {key: far.get(key, 0.0) - near_by.get(key, 0.0) for key in (alone, few, many)}
-        there = alone in cells.values
-        margins.append(cells.difference({key: weight for key, weight in weights.items() if weight or not there}))
+        alone_known = alone in cells.values
+        margins.append(cells.difference({key: weight for key, weight in weights.items() if weight or not alone_known}))
     return margins
 
 
 def with_either_batch(runs: pd.DataFrame, dataset: str) -> list[Cells]:
-    """The cells with the one client trained with the batches of the others, and with LARGE_BATCH, as `pfl_one_client`
-    ran it.
+    """Cells with the one client trained with the batches of the others, and with LARGE_BATCH, as `pfl_one_client` ran
+    it.
 
     Raises:
         NotTestable: where it was not run with one of them.
@@ -173,8 +174,8 @@ def over_the_clients(runs: pd.DataFrame) -> Margin:
 
 
 def after_fewer_epochs(runs: pd.DataFrame, dataset: str) -> Margin:
-    """How many times epsilon after each of EARLIER epochs is that of all epochs over the square root of the ratio of
-    their numbers, by the accountant of the tables."""
+    """The margin by which the epsilon after each of EARLIER epochs is below MORE times that of all epochs over the
+    square root of the ratio of their numbers, by the accountant of the tables."""
     # No other claim needs an accountant, whose import takes a second of every process that judges claims.
     from bench.privacy.accounting import epsilons
     from bench.privacy.events import poisson_gaussian
@@ -194,10 +195,10 @@ def after_fewer_epochs(runs: pd.DataFrame, dataset: str) -> Margin:
     )
     spent = epsilons(release, [steps * epochs for epochs in (*EARLIER, MOST_EPOCHS)])
     return every(
-        computed(MORE - here / spent[-1] * math.sqrt(MOST_EPOCHS / epochs), "of the epsilon stated")
+        computed(MORE - epsilon / spent[-1] * math.sqrt(MOST_EPOCHS / epochs), "of the epsilon stated")
         ._replace(threshold=-MORE)
         .named(f"after {epochs}")
-        for epochs, here in zip(EARLIER, spent, strict=False)
+        for epochs, epsilon in zip(EARLIER, spent, strict=False)
     )
 
 
@@ -269,7 +270,7 @@ GAINS: tuple[Any, ...] = (
 CLOSER = "As k increases, performance gets closer to that of the model trained in the central setting"
 
 
-def _stated(
+def _table_statement(
     dataset: str,
     figure: str,
     sweep: str,
@@ -312,8 +313,8 @@ def _closer(dataset: str) -> Claim:
 
 
 CLAIMS = [
-    *(_stated(name, figure, SPLIT, *stated) for name, figure in SPLITS_OF.items() for stated in OF_SPLITS),
-    *(_stated(name, TABLES[3], CLIENTS, *GAINS) for name in DATASETS),
+    *(_table_statement(name, figure, SPLIT, *stated) for name, figure in SPLITS_OF.items() for stated in OF_SPLITS),
+    *(_table_statement(name, TABLES[3], CLIENTS, *GAINS) for name in DATASETS),
     *(_closer(name) for name in DATASETS),
     Claim(
         "PFL satisfies (epsilon, delta)-differential privacy, by parallel composition over the clients' data",

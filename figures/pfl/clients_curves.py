@@ -26,7 +26,7 @@ def one_client(ax: Axes, alone: pd.DataFrame, **change) -> None:
 
 
 def single_note(single: pd.DataFrame) -> str:
-    """Return with which settings one client was trained that has open markers."""
+    """Return a sentence on the settings of the one client that has open markers."""
     row = single.iloc[0]
     return (
         f"The settings of one client are ours; open markers: clipping norm {row['clip_norm']:g}, step size "

@@ -81,12 +81,12 @@ def contradictions() -> pd.DataFrame:
 
 
 def epsilon_name(epsilon: float) -> str:
-    """Return an epsilon in words; without privacy what the paper calls it."""
+    """Return an epsilon in words; without privacy in the words of the paper."""
     return f"epsilon {epsilon:g}" if np.isfinite(epsilon) else "FedAvg"
 
 
 def epsilon_symbol(epsilon: float) -> str:
-    """Return an epsilon as tables and titles have it."""
+    """Return an epsilon as a formula for tables and titles."""
     return epsilon_name(epsilon).replace("epsilon ", r"$\varepsilon$ = ")
 
 
@@ -102,7 +102,7 @@ def facts(runs: pd.DataFrame) -> dict[str, str | float]:
 
 
 def privacy_note(table: pd.DataFrame, overlap: bool = True) -> str:
-    """Return what is protected, against whom, under which neighbouring relation, and by which accountant.
+    """Return a sentence on what is protected, against whom, under which neighbouring relation, and by which accountant.
 
     overlap: whether to say what holds for examples of several clients, where there are several clients.
     """
@@ -118,17 +118,17 @@ def privacy_note(table: pd.DataFrame, overlap: bool = True) -> str:
 
 
 def training_note(table: pd.DataFrame) -> str:
-    """Return how models were trained and scored, with the settings of the runs."""
+    """Return a sentence on how models were trained and scored, with the settings of the runs."""
     words = {"step_size": "step size", "momentum": "momentum", "clip_norm": "clipping norm", "batch_size": "batches of"}
     rows = table[np.isfinite(table["target_epsilon"])]
     known = [name for name in words if name in rows and rows[name].notna().any()]
-    settings = [f"{words[name]} {_span(rows[name])}" for name in known]
+    settings = [f"{words[name]} {_range_in_words(rows[name])}" for name in known]
     published = "published settings, " if all(rows[name].nunique() == 1 for name in known) else ""
     share = table["data_share"].dropna() if "data_share" in table else pd.Series(dtype=float)
     part = f" Only {100 * share.min():.3g} % of the data of each client are used." if (share < 1).any() else ""
     return f"Accuracy of the averaged model after the last round, {published}untuned ({', '.join(settings)}).{part}"
 
 
-def _span(values: pd.Series) -> str:
-    """Return one number, or the smallest and the largest."""
+def _range_in_words(values: pd.Series) -> str:
+    """Return the values as text: one number, or the smallest and the largest."""
     return " to ".join(f"{value:g}" for value in sorted({values.min(), values.max()}))

@@ -30,11 +30,11 @@ def panel(ax: Axes, table: pd.DataFrame, x: str) -> None:
 
 
 def behind(ax: Axes, table: pd.DataFrame, x: str, **change) -> None:
-    """The published accuracies."""
+    """Draw the published accuracies, broad and paler."""
     for name, look in LOOKS.items():
         line = table[table["algorithm"] == name].sort_values(x)
-        theirs: style.Look = look | BEHIND | {"color": style.pale(look["color"])} | change
-        ax.plot(line[x], line["published"], **theirs)
+        paler: style.Look = look | BEHIND | {"color": style.pale(look["color"])} | change
+        ax.plot(line[x], line["published"], **paler)
 
 
 def ours(ax: Axes, table: pd.DataFrame, x: str) -> None:
@@ -60,7 +60,7 @@ def diverged(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def ticks(ax: Axes, values: Sequence[float], label: str) -> None:
-    """A logarithmic axis with these ticks and no others."""
+    """Give a panel a logarithmic axis with these ticks and no others."""
     ax.set_xscale("log")
     ax.set_xticks(values, [f"{value:g}" for value in values])
     ax.xaxis.set_minor_locator(style.NullLocator())
@@ -68,12 +68,12 @@ def ticks(ax: Axes, values: Sequence[float], label: str) -> None:
 
 
 def gaps(table: pd.DataFrame) -> str:
-    """Return why lines are interrupted, and at how many cells, where they are."""
+    """Return a sentence on interrupted lines: at how many cells, and why; empty where there are none."""
     empty = table[table["test_accuracy"].isna()]
     absent = empty["repetitions"].isna()
     counts = {"not run": absent.sum(), "with a run that diverged": (~absent).sum()}
-    said = ", ".join(f"{count} {why}" for why, count in counts.items() if count)
-    return f"Lines are interrupted at {len(empty)} of {len(table)} cells ({said})." if said else ""
+    reasons = ", ".join(f"{count} {why}" for why, count in counts.items() if count)
+    return f"Lines are interrupted at {len(empty)} of {len(table)} cells ({reasons})." if reasons else ""
 
 
 def finish(

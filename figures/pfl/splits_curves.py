@@ -16,7 +16,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame):
-    """Rows data sets, columns epsilons."""
+    """A row of panels for each data set and a column for each epsilon."""
     names = style.present(table, "dataset", common.DATASETS)
     columns = table.groupby("dataset")["target_epsilon"].nunique().max()
     figure, axes = style.subplots(

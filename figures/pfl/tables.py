@@ -30,12 +30,12 @@ TABLE_5_NAME = "pfl_table5"
 
 
 def rounded(difference):
-    """To hundredths of a point, as the published accuracies are and the cells are written."""
+    """Return a difference rounded to hundredths of a point, as the published accuracies are."""
     return np.round(difference, 4)
 
 
 def agreement(difference: float, repetitions: float) -> str:
-    """Return how far a cell is from the published value, in the words of the legend."""
+    """Return the distance of a cell from the published value, in the words of the legend."""
     if not repetitions > 0:
         return NOT_RUN
     if not np.isfinite(difference):
@@ -96,7 +96,7 @@ def _keys(table: pd.DataFrame) -> tuple[list[str], list[str]]:
 
 
 def arranged(table: pd.DataFrame, values: pd.Series) -> pd.DataFrame:
-    """Return a value of each cell, in the rows and columns of the printed table."""
+    """Return the values of the cells, in the rows and columns of the printed table."""
     rows, columns = _keys(table)
     groups = table[columns].drop_duplicates()
     wide = table.assign(value=values).pivot(index=rows, columns=columns, values="value").sort_index()
@@ -140,7 +140,7 @@ def _is_empty(row) -> bool:
 
 
 def printed(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table as a reader sees it; a cell has three lines."""
+    """Return the table for a reader, three lines a cell."""
     texts = pd.Series([cell(row) for row in table.itertuples()], table.index)
     wide = arranged(table, texts)
     head: dict[Hashable, str] = {"num_clients": "k", "num_epochs": "E", "communication_rounds": "R"}
@@ -153,7 +153,7 @@ def printed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _heading(key: dict) -> str:
-    """Data set where the table has several, epsilon, model: a line each."""
+    """Return the lines of a heading: the data set where the table has several, epsilon, model."""
     lines = [key.get("dataset", ""), common.epsilon_symbol(key["target_epsilon"]), key["algorithm"]]
     return "\n".join(filter(None, lines))
 
@@ -187,13 +187,13 @@ def draw(table: pd.DataFrame, title: str, *notes: str):
 def _contradiction(table: pd.DataFrame) -> str:
     """Return the cells of this table that another published table prints differently, in words."""
     apart = common.contradictions()
-    here = apart.merge(table[[*CELL, "published"]], on=CELL)
-    names = [name for name in here.columns if name.startswith("pfl_table")]
+    cells = apart.merge(table[[*CELL, "published"]], on=CELL)
+    names = [name for name in cells.columns if name.startswith("pfl_table")]
     contradictions = [
         f"{row['algorithm']} on {row['dataset']} at {common.epsilon_name(row['target_epsilon'])}, E = "
         f"{row['num_epochs']}, k = {row['num_clients']} is "
         + " and ".join(f"{100 * row[name]:.2f} in Table {name[-1]}" for name in names)
-        for _, row in here.iterrows()
+        for _, row in cells.iterrows()
     ]
     return (
         f"The paper prints different values for the same cell: {'; '.join(contradictions)}." if contradictions else ""

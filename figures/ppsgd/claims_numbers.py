@@ -36,7 +36,7 @@ NUM_CLIENTS, NUM_FEATURES, LABEL_NOISE, CLIP_NORM, DELTA = Measured()
 # ---- Accuracy: the step size chosen on test data, as in the paper, and on held-out data, which must agree ----
 
 
-def _of(runs: pd.DataFrame, column: str) -> pd.DataFrame:
+def _with_accuracy(runs: pd.DataFrame, column: str) -> pd.DataFrame:
     """Return the runs with another accuracy as their test accuracy.
 
     Raises:
@@ -48,7 +48,7 @@ def _of(runs: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 @derived
-def _tuned(runs: pd.DataFrame, tuning: str, further: bool, column: str) -> pd.DataFrame:
+def _tuned_rows(runs: pd.DataFrame, tuning: str, further: bool, column: str) -> pd.DataFrame:
     """Return the runs after their last round, at the step size that is the best for each noise and alpha Q.
 
     Args:
@@ -60,7 +60,7 @@ def _tuned(runs: pd.DataFrame, tuning: str, further: bool, column: str) -> pd.Da
     Raises:
         NotTestable: where local or global learning, or the accuracy, is missing.
     """
-    rows = ppsgd_runs(_of(runs, column), further=further)
+    rows = ppsgd_runs(_with_accuracy(runs, column), further=further)
     rows = rows[rows["rounds"] == rows["num_rounds"]]
     require(rows[ALPHA], [LOCAL, GLOBAL], "alpha Q", " at the last round")
     return select.tune(rows, by=[SIGMA, ALPHA], over="step_size", on=TUNINGS[tuning], best="max")
@@ -95,13 +95,13 @@ def private(rows: pd.DataFrame) -> list[float]:
 
 
 def weak(rows: pd.DataFrame) -> list[float]:
-    """Return no noise, and the least one if its epsilon is called weak."""
+    """Return the noise levels 0 and the least other, the latter only if its epsilon is called weak."""
     epsilons = _epsilons(rows).head(1)
     return [0.0, *epsilons.index[epsilons >= WEAK]]
 
 
 def silent(rows: pd.DataFrame) -> list[float]:
-    """Return no noise."""
+    """Return the noise level 0 alone."""
     return [0.0]
 
 
@@ -112,7 +112,7 @@ def usual(rows: pd.DataFrame) -> list[float]:
 
 
 def before_and_after(rows: pd.DataFrame) -> list[float]:
-    """Return no noise, and that of `near_one`."""
+    """Return the noise levels 0 and that of `near_one`."""
     return [0.0, *near_one(rows)]
 
 
@@ -131,14 +131,14 @@ def accuracy(
         at: which noise, a function above.
         local: whether local learning, which has no noise, stands at each of them.
         ends: only the smallest alpha Q > 0 and global learning.
-        further, column: as of `_tuned`.
+        further, column: as of `_tuned_rows`.
 
     Raises:
         NotTestable: where global learning or an alpha Q below it is missing at one of them.
     """
     tables = []
     for tuning in TUNINGS:
-        rows = _tuned(runs, tuning, further, column)
+        rows = _tuned_rows(runs, tuning, further, column)
         curves = sorted(a for a in rows[ALPHA].unique() if a > LOCAL)
         curves = [curves[0], GLOBAL] if ends else curves
         rows = common.in_panels(rows, at(rows), [LOCAL, *curves] if local else curves)
@@ -162,8 +162,8 @@ def smallest(series: Sequence[float]) -> float:
 
 
 def loses_more(cells: Cells) -> Margin:
-    """From no noise to the other, global learning loses more accuracy than the smallest alpha Q > 0, and more than ten
-    points."""
+    """Excess of global learning's loss of accuracy from no noise to the other level, over that of the smallest alpha Q
+    > 0 and over ten points."""
     before, after = sorted(cells.places(GLOBAL, one := smallest(cells.series)))
     large = {(GLOBAL, before): 1, (GLOBAL, after): -1}
     small = {(one, before): -1, (one, after): 1}
@@ -181,9 +181,9 @@ def beyond_alone(runs: pd.DataFrame, column: str = "test_accuracy") -> list[Cell
     tables, alone = [], runs[(runs["algorithm"] == ALONE) & (runs["rounds"] == runs["num_rounds"])]
     if alone.empty:
         raise NotTestable(f"no runs of {ALONE}")
-    alone = common.with_held_out(_of(alone, column))
+    alone = common.with_held_out(_with_accuracy(alone, column))
     for tuning, on in TUNINGS.items():
-        rows = _tuned(runs, tuning, True, column)
+        rows = _tuned_rows(runs, tuning, True, column)
         rows = common.in_panels(rows, private(rows), [a for a in rows[ALPHA].unique() if a > LOCAL])
         bar = select.tune(alone, by=["num_rounds"], over="step_size", on=on, best="max")
         beside = [bar.assign(**{SIGMA: sigma}) for sigma in rows[SIGMA].unique()]
@@ -193,7 +193,7 @@ def beyond_alone(runs: pd.DataFrame, column: str = "test_accuracy") -> list[Cell
 
 
 def some_beyond(cells: Cells) -> Margin:
-    """Some alpha Q at some noise is ahead of users who learn alone."""
+    """Lead of some alpha Q at some noise over users who learn alone."""
     return some(cells.lead(name, ALONE, place) for name, place in cells.values if name != ALONE)
 
 
@@ -249,7 +249,7 @@ def _risk(runs: pd.DataFrame, delta_std: float, sigma: float) -> pd.DataFrame:
 
 
 def _sigmas(runs: pd.DataFrame, noisy: bool) -> list[float]:
-    """Return the noise levels, or none.
+    """Return the noise levels above 0, or 0 alone.
 
     Raises:
         NotTestable: where there is no noise.
@@ -275,7 +275,7 @@ def early_risk(runs: pd.DataFrame, noisy: bool) -> Cells:
     return _cells(rows, ["delta_std", SIGMA, "rounds"])
 
 
-def _at_end(rows: pd.DataFrame) -> pd.DataFrame:
+def _last_rows(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the last round.
 
     Raises:
@@ -288,14 +288,14 @@ def _at_end(rows: pd.DataFrame) -> pd.DataFrame:
 
 def late_risk(runs: pd.DataFrame, noisy: bool, deltas: Collection[float]) -> Cells:
     """Log risk of global learning and of small alpha Q > 0 after the last round, by users' spread and noise."""
-    rows = pd.concat([_at_end(_risk(runs, delta, sigma)) for delta in deltas for sigma in _sigmas(runs, noisy)])
+    rows = pd.concat([_last_rows(_risk(runs, delta, sigma)) for delta in deltas for sigma in _sigmas(runs, noisy)])
     rows = rows[rows[ALPHA].between(0, SMALL, inclusive="right") | (rows[ALPHA] == GLOBAL)]
     return _cells(rows, ["delta_std", SIGMA])
 
 
 def over_the_floor(runs: pd.DataFrame) -> Cells:
     """Risk of global learning after the last round without noise, over the floor of the parameters drawn."""
-    rows = _at_end(_risk(runs, PRINTED, 0.0))
+    rows = _last_rows(_risk(runs, PRINTED, 0.0))
     rows = rows[rows[ALPHA] == GLOBAL]
     if rows["global_floor"].isna().any():
         raise NotTestable("the floor of global learning is not among the results")
@@ -311,7 +311,7 @@ def passings(runs: pd.DataFrame, sigma: float, leader: float) -> Cells:
         rows = _risk(runs, delta, sigma)
         if rows.duplicated([*select.REPETITION, "rounds", ALPHA]).any():
             raise NotTestable("the results have several runs of the same repetition, which is ambiguous")
-        _at_end(rows)
+        _last_rows(rows)
         logs = rows.set_index([*select.REPETITION, "rounds", ALPHA])["log"].unstack().dropna().sort_index()
         others = logs.drop(columns=leader).min(axis=1)
         below = others < logs[leader] if leader == GLOBAL else logs[leader] < others
@@ -373,7 +373,7 @@ def by_side(runs: pd.DataFrame, ends: bool) -> Cells:
 
 
 def on_its_side(cells: Cells) -> Margin:
-    """At every place some alpha on the side that it names is ahead of all on the other."""
+    """Lead of the best alpha on the side that a place names over all on the other side, at every place."""
     margins = []
     for place in dict.fromkeys(place for _, place in cells.values):
         named = [name for name, own in cells.values if own == place and (name == LOCAL) == place[-1]]

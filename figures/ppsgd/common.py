@@ -43,20 +43,20 @@ TUNED = ("step_size", "legend_step_size")
 
 
 def own_values(runs: pd.DataFrame) -> tuple[float, tuple[float, ...], tuple[float, ...]]:
-    """Clipping norm, noise levels and personalisations of runs over a user's own values.
+    """Return clipping norm, noise levels and personalisations of a user's runs over values of their own.
 
     Raises:
         InputError: where PPSGD has no run, or several clipping norms.
     """
-    ours = runs[runs["algorithm"] == PUBLISHED]
-    norms = sorted(ours["clip_norm"].unique())
+    rows = runs[runs["algorithm"] == PUBLISHED]
+    norms = sorted(rows["clip_norm"].unique())
     if len(norms) != 1:
         number = ", ".join(f"{norm:g}" for norm in norms) or "none"
         raise InputError(f"PPSGD's runs have several clipping norms, or none ({number}): choose one by --where")
-    name = "legend_personalization" if "legend_personalization" in ours else "personalization"
-    curves = sorted(ours[name].unique())
-    shared = ours[ours[name] > LOCAL]
-    panels = sorted((shared if len(shared) else ours)["noise_multiplier"].unique())
+    name = "legend_personalization" if "legend_personalization" in rows else "personalization"
+    curves = sorted(rows[name].unique())
+    shared = rows[rows[name] > LOCAL]
+    panels = sorted((shared if len(shared) else rows)["noise_multiplier"].unique())
     return float(norms[0]), tuple(panels), tuple(curves)
 
 
@@ -91,7 +91,7 @@ def figure_of(
 def ppsgd_runs(
     runs: pd.DataFrame, clip_norm: float | None = None, *, legend: bool = False, further: bool = False
 ) -> pd.DataFrame:
-    """PPSGD's runs at the clipping norm shown. Local learning has no noise, so it occurs once, at sigma 0.
+    """Return PPSGD's runs at the clipping norm shown. Local learning has no noise, so it occurs once, at sigma 0.
 
     Args:
         runs: of one sweep.
@@ -106,20 +106,20 @@ def ppsgd_runs(
     if clip_norm is None:
         clip_norm = CLIP_NORMS.get(next(iter(runs["sweep"]), ""), CLIP_NORM)
     names = [PUBLISHED, FURTHER] if further else [PUBLISHED]
-    ours = runs[runs["algorithm"].isin(names) & (runs["clip_norm"] == clip_norm)]
-    if ours.empty:
+    rows = runs[runs["algorithm"].isin(names) & (runs["clip_norm"] == clip_norm)]
+    if rows.empty:
         raise InputError(f"no run of PPSGD with clip_norm = {clip_norm:g}: run the whole sweep, without --where")
-    if legend and "legend_personalization" in ours and ours["legend_personalization"].notna().all():
-        ours = ours.assign(personalization=ours["legend_personalization"], step_size=ours["legend_step_size"])
-    local = ours[ours["personalization"] == LOCAL].sort_values("noise_multiplier", kind="stable")
+    if legend and "legend_personalization" in rows and rows["legend_personalization"].notna().all():
+        rows = rows.assign(personalization=rows["legend_personalization"], step_size=rows["legend_step_size"])
+    local = rows[rows["personalization"] == LOCAL].sort_values("noise_multiplier", kind="stable")
     once = local.drop_duplicates([*REPETITION, "task", "step_size", "rounds"]).assign(noise_multiplier=0.0)
-    whole = pd.concat([ours[ours["personalization"] > LOCAL], once], ignore_index=True)
+    whole = pd.concat([rows[rows["personalization"] > LOCAL], once], ignore_index=True)
     return with_held_out(whole) if POOLED in whole else whole
 
 
 def at_step_without_noise(runs: pd.DataFrame, on: str) -> pd.DataFrame:
-    """Return the runs at one step size for each personalisation: that which is the best after the last round without
-    noise. The column "edge" says where it is an end of the grid.
+    """Return the runs at one step size for each personalisation: the best one after the last round without noise.
+    "edge" says where it is an end of the grid.
 
     Args:
         runs: of `ppsgd_runs`.
@@ -156,7 +156,7 @@ def in_panels(runs: pd.DataFrame, sigmas, curves) -> pd.DataFrame:
 
 
 def replaced(table: pd.DataFrame) -> str:
-    """Return the same as `stand_in` in few words, for a footer that has little room; of every task of the table."""
+    """Return `stand_in` in few words, for a footer that has little room, on every task of the table."""
     tasks = {name for tasks in table["task"].unique() for name in tasks.split(", ")}
     return " ".join(sentence for task, sentence in REPLACED.items() if task in tasks)
 

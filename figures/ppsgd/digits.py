@@ -19,7 +19,8 @@ EPSILON_NOTE = (
 
 
 def with_held_out(runs: pd.DataFrame) -> pd.DataFrame:
-    """Runs of one sweep with the held-out accuracy that step sizes are chosen by, and in "held_out" what it weighs.
+    """Return the runs of one sweep with the held-out accuracy that step sizes are chosen by, and what it weighs in
+    "held_out".
 
     Runs in which users were not yet weighed by size have the accuracy of all held-out examples together in its place.
     """
@@ -29,8 +30,8 @@ def with_held_out(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def held_out_note(table: pd.DataFrame) -> str:
-    """Return what held-out accuracy weighs, for a table with numbers of one sweep, or of several told apart by
-    "sweep"."""
+    """Return a sentence on what held-out accuracy weighs, for a table with numbers of one sweep, or of several told
+    apart by "sweep"."""
     if table["held_out"].nunique() == 1:
         return f"Held-out accuracy {table['held_out'].iloc[0]}."
     words = [

@@ -48,7 +48,7 @@ def looks(curves: Iterable[float]) -> dict[float, style.Look]:
 
 
 def personalization_label(a: float) -> str:
-    """Return the paper's legend: alpha Q."""
+    """Return a personalisation as in the paper's legend: alpha Q."""
     if a == 0:
         return r"$\alpha Q = 0$ (local)"
     if math.isinf(a):
@@ -116,7 +116,7 @@ def noise_title(ax: Axes, panel: pd.DataFrame, sigma: float) -> None:
 
 
 def epsilon_label(epsilon: float) -> str:
-    """Return an epsilon as legends and titles have it, with two digits."""
+    """Return an epsilon with two digits for legends and titles."""
     return rf"$\varepsilon$ = {float(f'{epsilon:.2g}'):g}".replace("inf", r"$\infty$")
 
 

@@ -39,7 +39,8 @@ def table(runs: pd.DataFrame, panels=PANELS, curves=CURVES, clip_norm: float | N
 
 
 def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
-    """Rows are delta_std, columns sigma, with epsilon below; solid as the paper tuned, dotted by held-out data."""
+    """A row of panels for each delta_std, a column for each sigma, with epsilon below; solid as the paper tuned, dotted
+    by held-out data."""
     deltas, tunings = sorted(table["delta_std"].unique()), style.present(table, "tuned_on", TUNINGS)
     figure, axes = drawing.with_epsilon(len(deltas), len(panels), height=2.8)
     for row, delta in zip(axes, deltas, strict=False):
@@ -50,8 +51,8 @@ def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
             with style.same_limits(ax):
                 for floor in panel["global_floor"].unique()[:1]:
                     ax.axhline(floor, **FLOOR)
-        whose = f"\n({WHOSE[delta]})" if delta in WHOSE else ""
-        row[0].set_ylabel(f"excess risk / $d$, $\\delta_{{\\mathrm{{std}}}}$ = {delta:g}{whose}")
+        spread = f"\n({WHOSE[delta]})" if delta in WHOSE else ""
+        row[0].set_ylabel(f"excess risk / $d$, $\\delta_{{\\mathrm{{std}}}}$ = {delta:g}{spread}")
     for column, sigma in enumerate(panels):
         panel = table[table["noise_multiplier"] == sigma]
         drawing.noise_title(axes[0, column], panel, sigma)

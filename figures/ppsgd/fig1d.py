@@ -40,7 +40,7 @@ def handles(curves) -> list[Line2D]:
 
 
 def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
-    """Columns are the noise levels, under them epsilon; solid as the paper tuned, dotted on held-out data."""
+    """A column for each noise level, with epsilon below; solid as the paper tuned, dotted on held-out data."""
     return rounds.draw(
         table[table["steps"] == WIDER],
         panels,

@@ -37,7 +37,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame):
-    """Columns are the data; values without noise are at the left end."""
+    """A panel for each data set; values without noise are at the left end."""
     tunings = style.present(table, "tuned_on", digits.TUNINGS)
     if not tunings:
         raise InputError("there is nothing to draw: run the whole sweep, without --where")
@@ -51,7 +51,7 @@ def draw(table: pd.DataFrame):
         one.panel(ax, rows, CURVES)
         ax.set_title(title)
         if len(rows):
-            _height(ax, rows)
+            _set_height(ax, rows)
     axes[0].set_ylabel("final test accuracy")
     style.head(
         figure,
@@ -70,8 +70,8 @@ def draw(table: pd.DataFrame):
     return figure
 
 
-def _height(ax, rows: pd.DataFrame) -> None:
-    """A vertical axis from as far below local learning as the best is above it."""
+def _set_height(ax, rows: pd.DataFrame) -> None:
+    """Set the vertical axis, from as far below local learning as the best is above it."""
     values = rows["test_accuracy"].dropna()
     local = rows.loc[rows["personalization"] == common.LOCAL, "test_accuracy"].min()
     top, bottom = values.max(), values.min()

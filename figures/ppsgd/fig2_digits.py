@@ -111,7 +111,7 @@ def further_handles(table: pd.DataFrame) -> list[Line2D]:
 
 
 def alone_note(table: pd.DataFrame) -> str:
-    """Return the number of steps of users who learn alone; empty without such runs."""
+    """Return a sentence with the number of steps of users who learn alone; empty without such runs."""
     rows = table[table["curve"] == "alone"]
     if rows.empty:
         return ""
@@ -123,8 +123,9 @@ def alone_note(table: pd.DataFrame) -> str:
     )
 
 
-def _level(ax, rows: pd.DataFrame, **look) -> None:
-    """A horizontal line for each row that did not diverge, with its interval as a band that keeps the axis' limits."""
+def _draw_levels(ax, rows: pd.DataFrame, **look) -> None:
+    """Draw a horizontal line for each row that did not diverge, with its interval as a band that keeps the axis'
+    limits."""
     for row in rows.dropna(subset="test_accuracy").itertuples():
         ax.axhline(row.test_accuracy, **look)
         with style.same_limits(ax):
@@ -139,12 +140,12 @@ def panel(ax, panel: pd.DataFrame, curves=CURVES) -> None:
     for a, look in looks(style.present(panel, "personalization", curves)).items():
         line = within[within["personalization"] == a]
         if a == common.LOCAL:
-            _level(ax, line, color=look["color"])
+            _draw_levels(ax, line, color=look["color"])
             continue
         style.curve(ax, line[np.isfinite(line["epsilon"])], "epsilon", "test_accuracy", **look)
         silent = line[np.isinf(line["epsilon"])]
         ax.plot([SILENT] * len(silent), silent["test_accuracy"], **(look | {"linestyle": ""}))
-    _level(ax, panel[panel["curve"] == "alone"], **ALONE)
+    _draw_levels(ax, panel[panel["curve"] == "alone"], **ALONE)
     if not np.isfinite(panel["test_accuracy"]).any():
         style.nothing(ax, panel)
     ax.set_xscale("log")

@@ -38,13 +38,13 @@ def table(
         one_step: whether to add the curves of the one step size that is the best after the last round without noise,
             told apart by "step_chosen".
     """
-    ours = common.ppsgd_runs(runs, clip_norm, legend=True, further=further)
-    shown = common.in_panels(ours, panels, curves)
+    at_norm = common.ppsgd_runs(runs, clip_norm, legend=True, further=further)
+    shown = common.in_panels(at_norm, panels, curves)
     out = _curves(shown, digits.TUNINGS)
     if one_step:
         parts = [out.assign(step_chosen=EVERY_POINT)]
         for label, metric in digits.TUNINGS.items():
-            rows = common.at_step_without_noise(ours[ours["personalization"].isin(curves)], metric)
+            rows = common.at_step_without_noise(at_norm[at_norm["personalization"].isin(curves)], metric)
             if len(rows):
                 edge = rows.groupby("personalization")["edge"].first()
                 found = _curves(common.in_panels(rows, panels, curves), {label: metric})
@@ -75,7 +75,7 @@ def draw(
     notes: Sequence[str] = (),
     grid: str = "published grid",
 ):
-    """Columns are the noise levels, under them epsilon; solid as the paper tuned, dotted on held-out data.
+    """A column for each noise level, with epsilon below; solid as the paper tuned, dotted on held-out data.
 
     Args:
         panels: the noise levels.

@@ -41,7 +41,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame):
-    """Rows are the algorithms, columns the budgets. Risk solid, bound dashed."""
+    """A row of panels for each algorithm and a column for each budget; risk solid, bound dashed."""
     targets, names = sorted(table["target_epsilon"].unique()), style.present(table, "algorithm", ALGORITHMS)
     figure, axes = style.subplots(
         len(names), len(targets), figsize=(11.5, 3.4 * len(names)), sharex=True, sharey="row", squeeze=False

@@ -48,7 +48,7 @@ def best(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame):
-    """Columns are the budgets. Above: risk solid, bound dashed. Below: which alpha is the best, by either."""
+    """A column for each budget: above, risk solid and bound dashed; below, the best alpha by either."""
     targets = sorted(table["target_epsilon"].unique())
     figure, axes = style.subplots(
         2, len(targets), figsize=(11.5, 6.4), sharex=True, sharey="row", squeeze=False, height_ratios=[3, 1.4]
@@ -101,7 +101,7 @@ def risk_and_bound(ax: Axes, rows: pd.DataFrame, risk: str) -> None:
 
 
 def budget_name(epsilon: float) -> str:
-    """Return a budget, as titles of panels have it."""
+    """Return a budget for titles of panels."""
     return r"no noise, $\varepsilon = \infty$" if np.isinf(epsilon) else rf"$\varepsilon$ = {epsilon:g}"
 
 
@@ -114,13 +114,13 @@ def handles(divisor: str) -> list[Line2D]:
 
 
 def clipped_share(table: pd.DataFrame) -> str:
-    """In words, how many gradients were clipped."""
+    """Return a sentence on how many gradients were clipped."""
     share = table["clipped"].max()
     return "no gradient was clipped" if share == 0 else f"up to {share:.2g} of the gradients were clipped"
 
 
 def _threshold(ax, chosen: pd.DataFrame) -> None:
-    """A line half way, on the logarithmic axis, between the last n before the threshold and the first after it."""
+    """Draw a line half way, on the logarithmic axis, between the last n before the threshold and the first after it."""
     before = chosen.loc[chosen["local_is_better"] == 0, "samples"]
     after = chosen.loc[chosen["local_is_better"] == 1, "samples"]
     if len(before) and len(after):

@@ -68,7 +68,7 @@ def _tuned(runs: pd.DataFrame, panel: str, by: list[str], carry=()) -> pd.DataFr
 
 
 def draw(table: pd.DataFrame):
-    """A row of panels for each data set, columns are the users that are looked at."""
+    """A row of panels for each data set and a column for each group of users."""
     sweeps = style.present(table, "sweep", SIGMAS)
     figure, axes = style.subplots(
         len(sweeps), len(PANELS), figsize=(16, 3.4 * len(sweeps) + 1.2), sharey="row", squeeze=False

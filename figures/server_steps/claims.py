@@ -40,7 +40,7 @@ def with_mu(runs: pd.DataFrame, way: str, skipped: int) -> Cells:
 
 
 def off_the_quantile(runs: pd.DataFrame) -> Cells:
-    """How far the share of clipped messages is from 1 minus the quantile that the norm follows."""
+    """Deviation of the share of clipped messages from 1 minus the quantile that the norm follows."""
     rows = clipping.tuned(runs)
     rows = rows[rows["algorithm"] == clipping.ADAPTIVE]
     rows = rows.assign(off=rows["clipped"] - (1 - rows["followed"]), edge="")
@@ -49,8 +49,8 @@ def off_the_quantile(runs: pd.DataFrame) -> Cells:
 
 
 def clipped(runs: pd.DataFrame, hindsight: bool) -> Cells:
-    """Loss with the norm at the median and with a fixed one, by the norm at the start. hindsight: the fixed norm is the
-    best of all."""
+    """Loss with the norm at the median and with a fixed one, by the norm at the start. hindsight: whether the fixed
+    norm is the best of all."""
     rows = clipping.tuned(runs)
     fixed, median = rows[rows["algorithm"] == clipping.FIXED], rows[rows["followed"] == clipping.MEDIAN]
     if fixed.empty or median.empty:

@@ -54,7 +54,7 @@ def note(rows: pd.DataFrame, what: str = "settings") -> str:
 
 
 def short(rows: pd.DataFrame, what: str) -> str:
-    """Return the same in few words, for a footer that has little room."""
+    """Return `note` in few words, for a footer that has little room."""
     count = int((rows["edge"].fillna("") != "").sum()) if "edge" in rows else 0
     return f'At {count} of {len(rows)} points the best {what} is an end of the grid (column "edge").' if count else ""
 

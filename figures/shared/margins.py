@@ -65,7 +65,7 @@ class Margin(NamedTuple):
 
     @property
     def decided(self) -> bool:
-        """Whether chance over repetitions is unlikely to explain it, one way or the other."""
+        """Whether chance over repetitions is unlikely to explain the margin, one way or the other."""
         return min(self.p_holds, self.p_fails) < LEVEL
 
     @property

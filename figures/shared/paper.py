@@ -10,7 +10,7 @@ from figures.shared.verdicts import Claim
 
 
 class Paper(NamedTuple):
-    """A paper whose experiments are run here.
+    """A paper whose claims are tested here: what it is about, its sweeps, figures and claims.
 
     name: its short name, in bench.papers.PAPERS.
     cited: as figures and captions cite it, "Bietti et al. 2022".

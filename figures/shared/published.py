@@ -17,7 +17,7 @@ HERE, PUBLISHED = "here", "published"  # where a number is from, column "origin"
 
 @functools.cache
 def numbers(package: str) -> pd.DataFrame:
-    """Return all that a paper published in numbers. `package`: the paper's, "figures.p2p"."""
+    """Return all numbers that a paper published. package: of the paper, "figures.p2p"."""
     return pd.read_csv(io.StringIO((files(package) / "published.csv").read_text()))
 
 

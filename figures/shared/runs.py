@@ -80,7 +80,7 @@ def folders_of(results: Path, scale: str | None) -> list[Path]:
 
 
 def no_results(results: Path, scale: str | None, sweeps: Sequence[str]) -> InputError:
-    """Return the error where none of the sweeps has results: says how to make them, or where to find them."""
+    """Return the error where none of the sweeps has results, with how to make them or where to find them."""
     committed = scale != SMOKE and not (results / KEPT).is_dir()  # as where the suite is installed
     return InputError(
         f"no results of {' '.join(sweeps)} in {results}: first run `{command(results, scale, sweeps)}`"
@@ -89,7 +89,7 @@ def no_results(results: Path, scale: str | None, sweeps: Sequence[str]) -> Input
 
 
 def nothing_in(results: Path, scale: str | None, said: str) -> InputError:
-    """Return the error where there are no results at all. `said`: what is missing, the beginning of the message."""
+    """Return the error where there are no results at all. said: the beginning of the message, what is missing."""
     committed = scale != SMOKE and not (results / KEPT).is_dir()
     return InputError(
         f"{said} in {results}: first run `{command(results, scale, ['all'])}`, or choose --results"

@@ -76,12 +76,12 @@ def present(runs: pd.DataFrame, column: str) -> list:
 
 
 def words(several: Sequence) -> str:
-    """Values as text."""
+    """Return values as text."""
     return ", ".join(f"{value:g}" if isinstance(value, int | float) else str(value) for value in several)
 
 
 def not_shown(name: str, figure: Figure, runs: pd.DataFrame, table: pd.DataFrame, requests: Sequence[GridRequest]):
-    """A line for each column with values that the figure does not show."""
+    """Return a line for each column with values that the figure does not show."""
     lines = []
     for request in requests:
         mine = runs[runs["sweep"] == request.sweep]

@@ -82,12 +82,12 @@ class Claim(NamedTuple):
 
     @property
     def sweeps(self) -> tuple[str, ...]:
-        """All sweeps whose runs decide it."""
+        """The sweeps whose runs decide the claim."""
         return (self.sweep,) if isinstance(self.sweep, str) else self.sweep
 
     @property
     def whose(self) -> str:
-        """PAPERS_OWN or OURS."""
+        """Whether a statement of the paper or a claim of ours: PAPERS_OWN or OURS."""
         return PAPERS_OWN if self.statement else OURS
 
     def in_print(self) -> list[Margin]:
@@ -100,7 +100,8 @@ class Claim(NamedTuple):
 
 
 def verdict(margin: Margin) -> Verdict:
-    """Seen or not where chance over repetitions is unlikely to explain the margin, and open otherwise."""
+    """Return the verdict on a margin: seen or not where chance over repetitions is unlikely to explain it, and open
+    otherwise."""
     return Verdict(YES if margin.p_holds < LEVEL else NO if margin.p_fails < LEVEL else OPEN, margin)
 
 

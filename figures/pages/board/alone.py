@@ -31,26 +31,27 @@ def gains(rows: pd.DataFrame, runs: pd.DataFrame, metric: str) -> pd.DataFrame:
         that reveals nothing, "" and NaN.
     """
     pieces = []
-    for _, here in rows.groupby("target_epsilon", sort=False):
-        silent = here[here["reveals_nothing"]].dropna(subset="rank").sort_values("rank")
+    for _, at_epsilon in rows.groupby("target_epsilon", sort=False):
+        silent = at_epsilon[at_epsilon["reveals_nothing"]].dropna(subset="rank").sort_values("rank")
         if silent.empty:
-            pieces.append(here[PLACE].assign(**{COLUMNS[0]: "", **dict.fromkeys(COLUMNS[1:], np.nan)}))
+            pieces.append(at_epsilon[PLACE].assign(**{COLUMNS[0]: "", **dict.fromkeys(COLUMNS[1:], np.nan)}))
             continue
-        alone, best = silent.iloc[0]["algorithm"], here["best"].iloc[0]
-        epsilons = np.where(here["reveals_nothing"], 0.0, here["target_epsilon"])
-        wanted = here[["algorithm"]].assign(target_epsilon=epsilons)
-        facts = {name: here[name].iloc[0] for name in ("test_ratio", "num_tests") if name in here}
+        alone, best = silent.iloc[0]["algorithm"], at_epsilon["best"].iloc[0]
+        epsilons = np.where(at_epsilon["reveals_nothing"], 0.0, at_epsilon["target_epsilon"])
+        wanted = at_epsilon[["algorithm"]].assign(target_epsilon=epsilons)
+        facts = {name: at_epsilon[name].iloc[0] for name in ("test_ratio", "num_tests") if name in at_epsilon}
         found = ranking.gains_over(
             runs.merge(wanted, on=["algorithm", "target_epsilon"]), metric, best, alone, [alone], **facts
         )
-        errors = _errors(here.set_index("algorithm")["score"], metric, best)
+        errors = _errors(at_epsilon.set_index("algorithm")["score"], metric, best)
         found = found.assign(times_alone=errors / errors[alone], alone=alone).rename(columns=NAMES)
-        pieces.append(here[PLACE].join(found[COLUMNS], on="algorithm"))
+        pieces.append(at_epsilon[PLACE].join(found[COLUMNS], on="algorithm"))
     return pd.concat(pieces, ignore_index=True)
 
 
 def _errors(scores: pd.Series, metric: str, best: str) -> pd.Series:
-    """Return how far scores are from a perfect one; NaN where the metric has none, and for what reaches it."""
+    """Return the distance of scores from a perfect one; NaN where the metric has no perfect score, and for scores that
+    reach it."""
     least, most = metric_limits.limits(metric)
     least = 0.0 if metric_limits.can_diverge(metric) else least
     errors = (most - scores if best == "max" else scores - least).astype(float)
@@ -58,7 +59,7 @@ def _errors(scores: pd.Series, metric: str, best: str) -> pd.Series:
 
 
 def scale(metric: str) -> tuple[int, str]:
-    """Return by what the page multiplies scores of a metric, and their format: shares are in percent as in pictures."""
+    """Return the factor of a metric's scores on the page, and their format: shares are in percent, as in pictures."""
     return (100, ".2f") if metric_limits.limits(metric) == (0.0, 1.0) else (1, digits_for(metric))
 
 

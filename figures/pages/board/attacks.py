@@ -50,11 +50,11 @@ def read(path: Path, delta: float, points: Collection[str]) -> pd.DataFrame:
         found = found.add_prefix(PREFIX).reset_index()
         if rows.empty or found.duplicated([*KEY.values()]).any():
             raise ValueError("no row, or several of one method and epsilon")
-        ours = (rows["task"] == name) & rows["point"].isin(list(points)) & np.isclose(rows["delta"], delta)
+        matching = (rows["task"] == name) & rows["point"].isin(list(points)) & np.isclose(rows["delta"], delta)
     except (OSError, ValueError, LookupError) as error:
         raise InputError(f"{path} cannot be read ({in_one_line(error)}): {again}") from None
-    if not ours.all():
-        row = rows[~ours].iloc[0]
+    if not matching.all():
+        row = rows[~matching].iloc[0]
         where = f"{row['method']} at epsilon {row['target_epsilon']:g}"
         raise InputError(f"{path} is of other settings than the runs in test ({where}): {again}")
     return found
@@ -66,9 +66,9 @@ def headings(rows: pd.DataFrame) -> list[str]:
 
 
 def cells(row: dict) -> list[tuple[float, str]]:
-    """Return number and text of each of these columns, "" where the method was not attacked at this epsilon."""
-    there = [(PREFIX + name, form) for name, (_, form) in SHOWN.items() if PREFIX + name in row]
-    return [(row[name], _text(row, name, form)) for name, form in there]
+    """Return number and text of each column of attacks, "" where the method was not attacked at this epsilon."""
+    columns = [(PREFIX + name, form) for name, (_, form) in SHOWN.items() if PREFIX + name in row]
+    return [(row[name], _text(row, name, form)) for name, form in columns]
 
 
 def _text(row: dict, name: str, form: str) -> str:
@@ -80,5 +80,5 @@ def _text(row: dict, name: str, form: str) -> str:
 
 
 def several(column: pd.Series) -> str:
-    """Return the different numbers of a column, "64 or 128"."""
+    """Return the distinct numbers of a column in words, "64 or 128"."""
     return " or ".join(f"{value:,}" for value in sorted(set(column.dropna().astype(int))))

@@ -183,7 +183,7 @@ def task(folder: Path, left_out: list[str]) -> BoardTask:
         metric = rows["metric"].iloc[0]
         scores = _scores(runs, protocol, metric)
         rows = rows.rename(columns={metric: "score"}).sort_values(PLACE).fillna({"best_baseline": ""})
-        _check(rows[[*KINDS, "score"]], scores)
+        _check_rows(rows[[*KINDS, "score"]], scores)
     except (OSError, ValueError, LookupError) as error:
         again = f"run `python -m bench board {folder.name}` again"
         raise InputError(f"{path} cannot be used ({in_one_line(error)}): {again}") from None
@@ -193,7 +193,7 @@ def task(folder: Path, left_out: list[str]) -> BoardTask:
         left_out.append(str(error))
         attacked = pd.DataFrame()
     chosen = {
-        str(label): _chosen(runs[runs["algorithm"] == label], own.tuning[own.tuning["algorithm"] == label], variant)
+        str(label): _settings(runs[runs["algorithm"] == label], own.tuning[own.tuning["algorithm"] == label], variant)
         for label, variant in (on.baselines or {}).items()
         if (runs["algorithm"] == label).any()
     }
@@ -209,7 +209,7 @@ def _scores(runs: pd.DataFrame, protocol: Protocol, metric: str) -> pd.DataFrame
     return pd.concat([runs[runs["target_epsilon"] > 0], silent.merge(epsilons, how="cross")], ignore_index=True)
 
 
-def _check(rows: pd.DataFrame, scores: pd.DataFrame) -> None:
+def _check_rows(rows: pd.DataFrame, scores: pd.DataFrame) -> None:
     """Raise ValueError where a table lacks text, or was not computed from the runs with these scores."""
     for name, kind in KINDS.items():
         if kind is str and rows[name].isna().any():
@@ -226,7 +226,7 @@ def _check(rows: pd.DataFrame, scores: pd.DataFrame) -> None:
         raise ValueError(f"it is not of the runs in test, {name} at epsilon {epsilon:g}")
 
 
-def _chosen(runs: pd.DataFrame, tried: pd.DataFrame, variant: Variant) -> Chosen:
+def _settings(runs: pd.DataFrame, tried: pd.DataFrame, variant: Variant) -> Chosen:
     """Return the chosen settings of a method, and the arguments that all runs share.
 
     Args:
@@ -245,5 +245,5 @@ def _chosen(runs: pd.DataFrame, tried: pd.DataFrame, variant: Variant) -> Chosen
 
 
 def written(value: Any) -> str:
-    """Return a value of an argument as a reader sees it."""
+    """Return a value of an argument as text for a reader."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -43,7 +43,7 @@ def bar(ax: Axes, row: Mapping[Any, float], color: str) -> None:
 
 
 def picture(ranks: pd.DataFrame, panel: str) -> bytes:
-    """Return a PNG file.
+    """Return a PNG file with the mean ranks of a unit of privacy against epsilon.
 
     Args:
         ranks: of `figures.pages.board.collect.Board.mean_ranks`.

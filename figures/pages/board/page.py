@@ -60,7 +60,7 @@ def page(board: Board, ranks: Ranks, results: Path, csv: str) -> str:
 
 
 def _panel(board: Board, panel: Panel, ranks: pd.DataFrame, name: str) -> dict:
-    """Return what is shown of a unit of privacy: words, a table for each epsilon, a picture, and its ranks as CSV."""
+    """Return the content for a unit of privacy: words, a table for each epsilon, a picture, and its ranks as CSV."""
     gains = pd.concat([task.alone.assign(name=task.name) for task in board.tasks])
     rows = board.rows(panel).merge(gains, on=["name", *alone.PLACE], validate="1:1")
     outcomes: dict[tuple[float, str], set[str]] = {}
@@ -87,14 +87,14 @@ def _panel(board: Board, panel: Panel, ranks: pd.DataFrame, name: str) -> dict:
 
 
 def protected(panel: Panel, board: Board) -> str:
-    """Return what the tables of a unit of privacy protect against whom, and at which delta on each task, in a
-    sentence."""
+    """Return a sentence on what the tables of a unit of privacy protect against whom, and at which delta on each
+    task."""
     tasks = [task for task in board.tasks if task.panel == panel]
     return render("protected.txt", unit=panel[0], tasks=tasks).strip()
 
 
 def reading(board: Board, results: Path) -> dict[str, str]:
-    """Explanations for the reader by term, with names of the program between backticks."""
+    """Return explanations for the reader by term, with names of the program between backticks."""
     rows = board.rows()
     attacked = attacks.headings(rows)
     canaries = rows[[f"attack_{name}" for name in attacks.ESTIMATED]].notna().any(axis=None) if attacked else False

@@ -29,7 +29,7 @@ OUTCOMES = {  # of a row, against the best baseline
 
 
 def epsilon_words(epsilon: float) -> str:
-    """Return an epsilon as a reader sees it."""
+    """Return an epsilon as text for a reader."""
     return "every private ε" if epsilon == EVERY else "no noise" if math.isinf(epsilon) else f"ε = {epsilon:g}"
 
 
@@ -129,7 +129,7 @@ def methods_by_task(rows: pd.DataFrame, ranks: pd.DataFrame, epsilon: float) -> 
 
 
 def plain(rows: pd.DataFrame, ranks: pd.DataFrame, epsilon: float) -> pd.DataFrame:
-    """Return the same as a printed table, each cell a score with its interval and its rank in brackets."""
+    """Return the table of `methods_by_task` for print, each cell a score with its interval and its rank in brackets."""
     names, listed = methods_by_task(rows, ranks, epsilon)
     return pd.DataFrame(
         [
@@ -186,5 +186,5 @@ def chosen_at(task: BoardTask, row: dict) -> pd.DataFrame:
 
 def chosen_words(task: BoardTask, row: dict) -> str:
     """Return the chosen settings of a row, "step_size = 0.1, 0.2": a value for each split."""
-    here = chosen_at(task, row)
-    return "; ".join(f"{name} = {', '.join(map(str, here[name]))}" for name in here.columns.drop("trial"))
+    settings = chosen_at(task, row)
+    return "; ".join(f"{name} = {', '.join(map(str, settings[name]))}" for name in settings.columns.drop("trial"))

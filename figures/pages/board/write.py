@@ -51,8 +51,8 @@ def write(results: Path, out: Path | None) -> tuple[Path, Board]:
     return out, board
 
 
-def _printed(board: Board, ranks: Ranks) -> list[tuple[tuple[str, str], str, pd.DataFrame]]:
-    """(unit of privacy and relation, heading, table) for each of these and epsilon."""
+def _tables(board: Board, ranks: Ranks) -> list[tuple[tuple[str, str], str, pd.DataFrame]]:
+    """Return unit of privacy and relation, heading, and table for each unit and epsilon."""
     return [
         (
             panel,
@@ -70,7 +70,7 @@ def markdown(board: Board, ranks: Ranks, results: Path) -> str:
         "board.md",
         board=board,
         made_by=command("board", results),
-        printed=_printed(board, ranks),
+        printed=_tables(board, ranks),
         protocols=pd.DataFrame([tables.protocol_of(task) for task in board.tasks]),
         reading=reading(board, results),
         **{"markdown": printing.markdown, "protected": protected},
@@ -80,6 +80,6 @@ def markdown(board: Board, ranks: Ranks, results: Path) -> str:
 def latex(board: Board, ranks: Ranks) -> str:
     """Return the tables in LaTeX, with the rules of the package booktabs; a comment before each says what it is."""
     parts = (
-        f"% {heading.replace('ε', 'epsilon')}\n{printing.latex(table)}" for _, heading, table in _printed(board, ranks)
+        f"% {heading.replace('ε', 'epsilon')}\n{printing.latex(table)}" for _, heading, table in _tables(board, ranks)
     )
     return "\n".join(parts)

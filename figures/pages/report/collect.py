@@ -140,7 +140,7 @@ class Section:
 
     @property
     def agreement(self) -> str:
-        """How many verdicts of the runs of here are those that are shown first, in words."""
+        """How many verdicts of the user's runs equal those that are shown first, in words."""
         both = self.verdicts[self.verdicts["here"].isin([YES, NO])]
         same = int((both["here"] == both["seen"]).sum())
         return f"{same} of {len(both)} as committed" if len(both) else "none decided"
@@ -205,7 +205,7 @@ class Report:
 
     @property
     def decided_here(self) -> bool:
-        """Whether the runs of here decide any claim."""
+        """Whether the user's runs decide any claim."""
         return bool(self.claims["here"].isin([YES, NO]).any())
 
     @property
@@ -242,7 +242,7 @@ class Place(NamedTuple):
 
 @cache  # figures share sweeps
 def _origins(parts: tuple[Path, ...]) -> pd.DataFrame:
-    """Return where the runs of a sweep come from; the names of its parts tell other runs apart."""
+    """Return the origin of the runs of a sweep; the names of its parts tell other runs apart."""
     return read(parts[0].parents[1], [parts[0].parent.name], only=COLUMNS).drop_duplicates(RUN)
 
 
@@ -304,7 +304,7 @@ def _decides(folder: Path | None) -> bool:
 
 
 def _verdicts(name: str, place: Place) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the verdicts of a paper and its deviations: as they were written beside these runs, or judged now."""
+    """Return the verdicts on a paper and its deviations: those written beside these runs, or else new ones."""
     sweeps = dict.fromkeys(sweep for claim in PAPERS[name].claims for sweep in claim.sweeps)
     folders = {sweep: folder for sweep in sweeps if (folder := place.folder(sweep))}
     for folder in dict.fromkeys(folders.values()):
@@ -340,9 +340,9 @@ def drawn(name: str, figure: Figure, place: Place) -> Drawn | str:
         run = command(nearest.parent, nearest.name, figure.sweeps)
         return f"no results of {' '.join(figure.sweeps)}: run `{run}`"
     run = command(folder.parent, folder.name, figure.sweeps) if figure.sweeps else ""
-    made = Drawn(b"", {}, place.facts(*figure.sweeps), run, _draws(name, folder))
+    made = Drawn(b"", {}, place.facts(*figure.sweeps), run, _drawing_command(name, folder))
     path = folder / "figures" / f"{name}.png"
-    if _current(path, folder, figure):
+    if _is_current(path, folder, figure):
         beside = {ending: path.with_suffix(f".{ending}") for ending in (ENDINGS if figure.printed else ENDINGS[:1])}
         files = {ending: file.read_bytes() for ending, file in beside.items() if file.is_file()}
         return replace(made, picture=path.read_bytes(), files=files)
@@ -356,7 +356,7 @@ def drawn(name: str, figure: Figure, place: Place) -> Drawn | str:
         return Failure(f"it cannot be drawn, which is a fault of the suite: {in_one_line(error)} (`{run}`)")
 
 
-def _draws(name: str, folder: Path) -> str:
+def _drawing_command(name: str, folder: Path) -> str:
     """Return the command that draws a figure from the folder of a scale, with the options that are not its defaults."""
     scale = f" --scale {SMOKE}" if folder.name == SMOKE else ""
     return f"python -m figures {name}{scale}" + (
@@ -387,7 +387,7 @@ def one_panel(figure: Figure, shown: Drawn, number: int) -> bytes:
     return out.getvalue()
 
 
-def _is_whole(path: Path) -> bool:
+def _is_readable(path: Path) -> bool:
     """Return whether a file is a picture that can be read to its end."""
     try:
         with Image.open(path) as picture:
@@ -397,10 +397,10 @@ def _is_whole(path: Path) -> bool:
     return True
 
 
-def _current(path: Path, folder: Path, figure: Figure) -> bool:
+def _is_current(path: Path, folder: Path, figure: Figure) -> bool:
     """Return whether the picture and its numbers exist and were drawn from these runs."""
     complete = path.is_file() and path.with_suffix(".csv").is_file()
-    return complete and _is_whole(path) and recorded(path.parent / RECORD).get(path.stem) == digest(folder, figure)
+    return complete and _is_readable(path) and recorded(path.parent / RECORD).get(path.stem) == digest(folder, figure)
 
 
 def _drawn_now(name: str, figure: Figure, table: pd.DataFrame) -> dict:
@@ -444,7 +444,7 @@ def compared(folder: Path) -> list[Compared]:
         except (OSError, ValueError) as error:
             raise InputError(f"{path.parent} cannot be read ({error}): make the comparison again") from None
         picture = path.with_suffix(".png")
-        if picture.is_file() and not _is_whole(picture):
+        if picture.is_file() and not _is_readable(picture):
             raise InputError(f"{picture} is damaged: make the comparison again")
         image = picture.read_bytes() if picture.is_file() else None
         comparisons.append(Compared(path.parent.name, table, image, files))

@@ -39,7 +39,7 @@ class Facts:
             "Scale": ", ".join(self.scales),
             "Repetitions of a point": span(self.repetitions),
             "Runs": f"{self.num_runs:,} in {duration(self.wall_s)}, without compilation",
-            "Code": f"{_listed(self.commits, 'commit')}; jax {', '.join(self.jax_versions)}",
+            "Code": f"{_names_or_number(self.commits, 'commit')}; jax {', '.join(self.jax_versions)}",
             "Device": ", ".join(self.devices),
             "Newest run": self.newest,
         }
@@ -66,7 +66,7 @@ def _values(runs: pd.DataFrame, name: str) -> tuple[str, ...]:
     return tuple(sorted(map(str, runs[name].dropna().unique()))) if name in runs else ()
 
 
-def _listed(names: tuple[str, ...], kind: str) -> str:
+def _names_or_number(names: tuple[str, ...], kind: str) -> str:
     """Return names of a kind, or where they are more than two their number, since the table of the runs has all."""
     return f"{len(names)} {kind}s" if len(names) > 2 else f"{kind} {', '.join(names)}"
 

@@ -77,7 +77,7 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
 
 def _remove_others(folder: Path, stem: str) -> None:
     """Remove the folders of earlier pages of the same name, and those that a process that was killed left."""
-    ours = re.compile(rf"(\.\d+-)?{re.escape(stem)}-{DIGEST}")
+    earlier = re.compile(rf"(\.\d+-)?{re.escape(stem)}-{DIGEST}")
     for other in folder.parent.iterdir():
-        if other != folder and ours.fullmatch(other.name) and other.is_dir() and not other.is_symlink():
+        if other != folder and earlier.fullmatch(other.name) and other.is_dir() and not other.is_symlink():
             shutil.rmtree(other, ignore_errors=True)
