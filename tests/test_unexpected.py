@@ -148,5 +148,7 @@ def test_a_damaged_protocol_is_named(tmp_path, change):
         f'"unit": "user", {change}}}'
     )
     name = change.split('"')[1]
-    with pytest.raises(InputError, match=rf"{PROTOCOL} cannot be read \({name}: Input should be .*: move the folder elsewhere"):
+    with pytest.raises(
+        InputError, match=rf"{PROTOCOL} cannot be read \({name}: Input should be .*: move the folder elsewhere"
+    ):
         read_protocol(tmp_path)

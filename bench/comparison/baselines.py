@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,8 @@ from bench.data.task import Task
 from bench.privacy.events import ADD_OR_REMOVE, REPLACE
 
 Count = Callable[[Task, Mapping[str, Any]], int]
+NONE_FIXED: Mapping[str, Any] = MappingProxyType({})
+OF_MOMENTUM = ("server_step_size", "beta1")  # the arguments of a server with momentum that are tuned
 
 
 class Variant(NamedTuple):
@@ -74,6 +77,12 @@ def lengths(number: int) -> list[int]:
     return [max(1, round(number * share)) for share in (1 / 16, 1 / 4, 1, 4)]
 
 
+def variant(name: str, args: Mapping[str, Any] = NONE_FIXED, space: Space | None = None, **fields: Any) -> Variant:
+    """Return a variant of one of the suite's methods, tuned over the method's own space unless another is given."""
+    method = ALGORITHMS[name]
+    return Variant(method, args, method.space if space is None else space, **fields)
+
+
 def of_users(personal: Choices, local_steps: int | None, local: str = "dual") -> dict[str, Variant]:
     """Return the user-level methods.
 
@@ -84,46 +93,41 @@ def of_users(personal: Choices, local_steps: int | None, local: str = "dual") ->
             they receive examples.
         local: form of the local models for stored examples, "dual" or "dense".
     """
-    ppsgd, form = ALGORITHMS["ppsgd"], {"local": local} if local_steps else {}
+    form = {"local": local} if local_steps else {}
     if local_steps:
-        local_learning = Variant(ALGORITHMS["local_learning"], form, {}, alone(local_steps))
+        local_learning = variant("local_learning", form, num_rounds=alone(local_steps))
     else:
-        local_learning = Variant(ppsgd, form | {"personalization": 0.0}, {})
+        local_learning = variant("ppsgd", form | {"personalization": 0.0})
     return {
-        "PPSGD": Variant(ppsgd, form, {"personalization": personal}),
-        "Global private SGD": Variant(ppsgd, form | {"personalization": math.inf}, {}),
-        "DP-FedAvg": Variant(ALGORITHMS["dp_fedavg"], {"num_steps": 5}, {}),
+        "PPSGD": variant("ppsgd", form, {"personalization": personal}),
+        "Global private SGD": variant("ppsgd", form | {"personalization": math.inf}),
+        "DP-FedAvg": variant("dp_fedavg"),
         "Local learning": local_learning,
         **_of_users_on_request(local_steps),
     }
 
 
 def _of_users_on_request(local_steps: int | None) -> dict[str, Variant]:
-    """Variants of DP-FedAvg with the same five local steps. Those with user-specific steps need stored examples."""
-    averaging, five = ALGORITHMS["dp_fedavg"], {"num_steps": 5}
-    opt, steps = ALGORITHMS["dp_fedopt"], ALGORITHMS["dp_fedopt"].space
-    momentum = {name: steps[name] for name in ("server_step_size", "beta1")}
+    """Relatives of DP-FedAvg. Those with user-specific steps need stored examples."""
+    steps = ALGORITHMS["dp_fedopt"].space
     variants = {
-        "DP-FedAvg in turn": Variant(averaging, five | {"sampler": "cyclic"}, {}),
-        "DP-FedAvg with banded noise": Variant(averaging, five | {"sampler": "cyclic", "noise": "banded_sqrt"}, {}),
-        "DP-FedAvg with banded noise, sampled": Variant(
-            averaging, five | {"sampler": "cyclic_poisson", "noise": "banded_sqrt"}, {}
+        "DP-FedAvg in turn": variant("dp_fedavg", {"sampler": "cyclic"}),
+        "DP-FedAvg with banded noise": variant("dp_fedavg", {"sampler": "cyclic", "noise": "banded_sqrt"}),
+        "DP-FedAvg with banded noise, sampled": variant(
+            "dp_fedavg", {"sampler": "cyclic_poisson", "noise": "banded_sqrt"}
         ),
-        "DP-FedAvg with adaptive clipping": Variant(averaging, five | {"clipping": "adaptive"}, {}),
-        "FedAvgM": Variant(opt, five | {"optimiser": "momentum"}, momentum),
-        "FedAdam": Variant(opt, five | {"optimiser": "adam"}, steps),
-        "FedYogi": Variant(opt, five | {"optimiser": "yogi"}, steps),
-        "FedProx": Variant(ALGORITHMS["dp_fedprox"], five, ALGORITHMS["dp_fedprox"].space),
-        "DP-FedSAM": Variant(ALGORITHMS["dp_fedsam"], five, ALGORITHMS["dp_fedsam"].space),
-        "BLUR and LUS": Variant(ALGORITHMS["dp_fedblur"], five, ALGORITHMS["dp_fedblur"].space),
-        "Fed-SMP": Variant(ALGORITHMS["dp_fedsmp"], five, ALGORITHMS["dp_fedsmp"].space),
-        "DP-Fed-LS": Variant(ALGORITHMS["dp_fedls"], five, ALGORITHMS["dp_fedls"].space),
+        "DP-FedAvg with adaptive clipping": variant("dp_fedavg", {"clipping": "adaptive"}),
+        "FedAvgM": variant("dp_fedopt", {"optimiser": "momentum"}, {name: steps[name] for name in OF_MOMENTUM}),
+        "FedAdam": variant("dp_fedopt", {"optimiser": "adam"}),
+        "FedYogi": variant("dp_fedopt", {"optimiser": "yogi"}),
+        "FedProx": variant("dp_fedprox"),
+        "DP-FedSAM": variant("dp_fedsam"),
+        "BLUR and LUS": variant("dp_fedblur"),
+        "Fed-SMP": variant("dp_fedsmp"),
+        "DP-Fed-LS": variant("dp_fedls"),
+        **({"Ditto": variant("ditto"), "Fine-tuning": variant("fine_tuning")} if local_steps else {}),
     }
-    if local_steps:
-        ditto, tuned = ALGORITHMS["ditto"], ALGORITHMS["fine_tuning"]
-        variants["Ditto"] = Variant(ditto, {}, ditto.space)
-        variants["Fine-tuning"] = Variant(tuned, five, tuned.space)
-    return {name: variant._replace(on_request=True) for name, variant in variants.items()}
+    return {name: each._replace(on_request=True) for name, each in variants.items()}
 
 
 def alone(steps: int) -> Count:
@@ -141,22 +145,18 @@ def of_silos(
         later: the same for the method with two phases.
         num_records: batch size of local learning; 0 leaves local learning out, for tasks that measure a single model.
     """
-    sgd, plain = ALGORITHMS["minibatch_sgd"], {"sampler": "all", "smoothing": "none"}
-    phase_rounds = {"phase_rounds": list(rounds)}
+    plain, one_phase = {"sampler": "all", "smoothing": "none"}, {"phase_rounds": list(rounds)}
+    two_phases = {"phase_rounds": list(later), "regularization": Interval(1e-4, 1e-2)}
     own = {"batch_size": num_records, "local": "dense"}
-    local_learning = Variant(ALGORITHMS["local_learning"], own, {}, alone(LOCAL_STEPS))
-    return {
-        "One-pass MB-SGD": Variant(sgd, plain | {"sampler": "once"}, phase_rounds, total_rounds),
-        "Multi-pass MB-SGD": Variant(sgd, plain, phase_rounds, total_rounds),
-        "Localized MB-SGD": Variant(
-            ALGORITHMS["localized"],
-            plain | {"num_phases": 2},
-            {"phase_rounds": list(later), "regularization": Interval(1e-4, 1e-2)},
-            total_rounds,
-        ),
+    local_learning = variant("local_learning", own, num_rounds=alone(LOCAL_STEPS))
+    variants = {
+        "One-pass MB-SGD": variant("minibatch_sgd", plain | {"sampler": "once"}, one_phase),
+        "Multi-pass MB-SGD": variant("minibatch_sgd", plain, one_phase),
+        "Localized MB-SGD": variant("localized", plain | {"num_phases": 2}, two_phases),
         **({"Local learning": local_learning} if num_records else {}),
-        "Accelerated MB-SGD": Variant(ALGORITHMS["accelerated"], plain, phase_rounds, total_rounds, on_request=True),
+        "Accelerated MB-SGD": variant("accelerated", plain, one_phase, on_request=True),
     }
+    return {name: each._replace(num_rounds=each.num_rounds or total_rounds) for name, each in variants.items()}
 
 
 def of_schools() -> dict[str, Variant]:
@@ -165,13 +165,12 @@ def of_schools() -> dict[str, Variant]:
 
     With Poisson samples the privacy loss differs by the size of a silo, and computing it for every size takes minutes.
     """
-    method, all_records = ALGORITHMS["mr_mtl"], {"sampler": "all"}
-    private = all_records | {"start": "own", "regularization": 0.0}
+    own = {"sampler": "all", "start": "own"}
     return {
-        "MR-MTL": Variant(method, all_records | {"start": "own"}, method.space),
-        "FedAvg of records": Variant(method, private | {"start": "mean"}, {}),
-        "Private local learning": Variant(method, private, {}),
-        "Local learning": Variant(ALGORITHMS["local_learning"], {"local": "dense"}, {}, alone(LOCAL_STEPS)),
+        "MR-MTL": variant("mr_mtl", own),
+        "FedAvg of records": variant("mr_mtl", own | {"regularization": 0.0, "start": "mean"}),
+        "Private local learning": variant("mr_mtl", own | {"regularization": 0.0}),
+        "Local learning": variant("local_learning", {"local": "dense"}, num_rounds=alone(LOCAL_STEPS)),
     }
 
 
@@ -180,83 +179,63 @@ def of_networks() -> dict[str, Variant]:
     servers, local objectives and control variates, with a model for each client; and each client alone, with and
     without privacy. How often those average that do not say it in their name is the same for all (`num_epochs` of the
     task)."""
-    names = ("fedavg", "fedopt", "fedprox", "fedadamw", "scaffold", "mrmtl")
-    method, server, prox, adamw, scaffold, own = (ALGORITHMS[f"dpsgd_{name}"] for name in names)
-    momentum = {name: server.space[name] for name in ("server_step_size", "beta1")}
-
-    def all_epochs(task: Task, args: Mapping[str, Any]) -> int:
-        return args["total_epochs"]
-
-    return {
-        **{
-            f"DP-SGD + FedAvg (E = {epochs})": Variant(method, {"num_epochs": float(epochs)}, {}, all_epochs)
-            for epochs in (1, 20)
-        },
-        **{
-            name: variant._replace(num_rounds=all_epochs, on_request=True)
-            for name, variant in {
-                "DP-SGD + FedAvgM": Variant(server, {"optimiser": "momentum"}, momentum),
-                "DP-SGD + FedAdam": Variant(server, {"optimiser": "adam"}, server.space),
-                "DP-SGD + FedProx": Variant(prox, {}, prox.space),
-                "DP-FedAdamW": Variant(adamw, {}, adamw.space),
-                "DP-SCAFFOLD": Variant(scaffold, {}, {}),
-                "DP-SGD + FedAvg (by layer)": Variant(method, {"num_epochs": 1.0, "clipping": "per_layer"}, {}),
-                "MR-MTL": Variant(own, {}, own.space),
-                "Private local learning": Variant(own, {"regularization": 0.0}, {}),
-            }.items()
-        },
-        "Local learning": Variant(ALGORITHMS["local_networks"], {}, {}, all_epochs),
+    steps = ALGORITHMS["dpsgd_fedopt"].space
+    on_request = {
+        "DP-SGD + FedAvgM": variant(
+            "dpsgd_fedopt", {"optimiser": "momentum"}, {name: steps[name] for name in OF_MOMENTUM}
+        ),
+        "DP-SGD + FedAdam": variant("dpsgd_fedopt", {"optimiser": "adam"}),
+        "DP-SGD + FedProx": variant("dpsgd_fedprox"),
+        "DP-FedAdamW": variant("dpsgd_fedadamw"),
+        "DP-SCAFFOLD": variant("dpsgd_scaffold"),
+        "DP-SGD + FedAvg (by layer)": variant("dpsgd_fedavg", {"num_epochs": 1.0, "clipping": "per_layer"}),
+        "MR-MTL": variant("dpsgd_mrmtl"),
+        "Private local learning": variant("dpsgd_mrmtl", {"regularization": 0.0}),
     }
+    variants = {
+        "DP-SGD + FedAvg (E = 1)": variant("dpsgd_fedavg", {"num_epochs": 1.0}),
+        "DP-SGD + FedAvg (E = 20)": variant("dpsgd_fedavg", {"num_epochs": 20.0}),
+        **{name: each._replace(on_request=True) for name, each in on_request.items()},
+        "Local learning": variant("local_networks"),
+    }
+    return {name: each._replace(num_rounds=lambda task, args: args["total_epochs"]) for name, each in variants.items()}
 
 
 def of_peers() -> dict[str, Variant]:
-    """Return the methods of agents on a graph; all noise is Gaussian, and gradients are clipped in the L2 norm."""
+    """Return the methods of agents on a graph; all noise is Gaussian, and gradients are clipped in the L2 norm.
+
+    Those on request learn one model for all agents. DECOR only protects against observers who share no noise.
+    """
     gaussian = {"mechanism": "gaussian"}
 
     def all_updates(task: Task, args: Mapping[str, Any]) -> int:
         """Return the number of rounds in which every agent makes all its updates."""
         return -(-task.num_clients * args["max_updates"] // args["num_ticks"])
 
-    def of_each(task: Task, args: Mapping[str, Any]) -> int:
-        return args["max_updates"]
+    def rounds(number: int) -> Count:
+        return lambda task, args: number
 
-    def once(task: Task, args: Mapping[str, Any]) -> int:
-        return 1
+    def descent(updates: int) -> Variant:
+        args = gaussian | {"max_updates": updates, "num_updates": float(updates), "start": "zero"}
+        each = rounds(updates)
+        return variant("coordinate_descent", args, num_rounds=all_updates, num_releases=each)
 
+    one_model, space = {"num_rounds": rounds(30), "on_request": True}, ALGORITHMS["dp_dsgd"].space
     return {
-        **{
-            f"Coordinate descent ({updates} update{'s' if updates > 1 else ''})": Variant(
-                ALGORITHMS["coordinate_descent"],
-                gaussian | {"max_updates": updates, "num_updates": float(updates), "start": "zero"},
-                {},
-                all_updates,
-                of_each,
-            )
-            for updates in (1, 4)
-        },
-        "Model propagation (one release)": Variant(
-            ALGORITHMS["model_propagation"],
+        "Coordinate descent (1 update)": descent(1),
+        "Coordinate descent (4 updates)": descent(4),
+        "Model propagation (one release)": variant(
+            "model_propagation",
             gaussian | {"local": "noisy_step", "start": "solution"},
             {"step_size": Interval(0.05, 1.0)},
-            once,
-            once,
+            num_rounds=rounds(1),
+            num_releases=rounds(1),
         ),
-        "Local learning": Variant(ALGORITHMS["local_models"], {"mu": 0.04}, {}, lambda task, args: 20),
-        **_of_peers_on_request(),
-    }
-
-
-def _of_peers_on_request() -> dict[str, Variant]:
-    """Methods that learn one model for all agents; DECOR only protects against observers who share no noise."""
-    method, rounds = ALGORITHMS["dp_dsgd"], 30
-    ratios = {"pair_noise_ratio": Interval(1.0, 10.0)}
-    variants = {
-        "DP-D-SGD": Variant(method, {"pair_noise_ratio": 0.0}, method.space),
-        "DECOR (against outsiders)": Variant(method, {}, {**method.space, **ratios}, against=OUTSIDERS),
-    }
-    return {
-        name: variant._replace(num_rounds=lambda task, args: rounds, on_request=True)
-        for name, variant in variants.items()
+        "Local learning": variant("local_models", {"mu": 0.04}, num_rounds=rounds(20)),
+        "DP-D-SGD": variant("dp_dsgd", {"pair_noise_ratio": 0.0}, **one_model),
+        "DECOR (against outsiders)": variant(
+            "dp_dsgd", {}, {**space, "pair_noise_ratio": Interval(1.0, 10.0)}, against=OUTSIDERS, **one_model
+        ),
     }
 
 
@@ -292,6 +271,7 @@ LEVELS = {
         defaults=lambda task: {
             "batch_size": min(10, _most_examples(task)),
             "num_sampled": min(50, max(1, task.num_clients // 4)),
+            "num_steps": 5,
         },
         baselines=_users_of,
     ),

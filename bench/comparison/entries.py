@@ -16,7 +16,6 @@ from bench.algorithms import ALGORITHMS
 from bench.analysis import metric_limits as possible
 from bench.analysis.measured import LONGEST, PANEL, SLACK, is_name, over_target, spent
 from bench.comparison.columns import COSTS, TUNED
-from bench.comparison.plan import LOCAL_STEPS
 from bench.comparison.problem import Problem
 from bench.comparison.protocol import PROTOCOL, Protocol, as_json, differences, protocol_of, read_protocol
 from bench.comparison.result import Comparison, at_end
@@ -30,7 +29,7 @@ ENTRIES = "entries"
 UNUSUAL = r"[^\w .-]"  # in the name of a folder that somebody else chose
 NUMBERS = ["target_epsilon", "trial", "setting", "rounds", "num_rounds", "delta", "epsilon"]  # columns, without gaps
 WORDS = ["algorithm", "reading", "task", "source", "commit", "checksum", *PANEL]
-OPTIONAL = [LOCAL_STEPS, *COSTS, TUNED]  # numbers where they are there
+OPTIONAL = [*COSTS, TUNED]  # numbers where they are there
 CLOSE = 1e-9  # relative: the last digits of a number that was written and read
 
 

@@ -24,8 +24,6 @@ from bench.privacy.accounting import epsilon
 from bench.sweeps import diagnose
 from bench.sweeps.spec import arguments, defaults_of, parameters
 
-LOCAL_STEPS = "num_steps"  # the argument of methods whose users take several steps in a round
-
 
 class Candidate(NamedTuple):
     """A method in a comparison, with all its arguments determined.
@@ -107,9 +105,7 @@ def make_plan(request: Request) -> Plan:
     for label, variant in variants.items():
         for group in variant.method.needs:
             task.need(group)
-        steps = {} if label in baselines else _steps_of(known.values(), variant.method)
-        chosen = {"fixed": request.fixed, "tuned": request.tuned, "further": steps}
-        arguments_of[label] = _settled(label, variant, request, task, **chosen)
+        arguments_of[label] = _settled(label, variant, request, task, fixed=request.fixed, tuned=request.tuned)
     _check_names(request, variants, arguments_of, known)
     candidates = {
         label: _candidate(
@@ -189,16 +185,6 @@ def _asked_for(method: Method, known: Iterable[Variant]) -> Variant:
     return Variant(method, {}, method.space, count_rounds, count_releases)
 
 
-def _steps_of(known: Iterable[Variant], method: Method) -> dict[str, int]:
-    """Return the number of local steps in a round that all baselines with such an argument take, as a default for a
-    method that has the argument too; empty where the method's own default is another than the usual single step.
-    """
-    numbers = {variant.args[LOCAL_STEPS] for variant in known if LOCAL_STEPS in variant.args}
-    own = parameters(method)[0].get(LOCAL_STEPS)
-    usual = own is not None and own.default in (own.empty, 1)
-    return {LOCAL_STEPS: numbers.pop()} if usual and len(numbers) == 1 else {}
-
-
 def _settled(
     label: str,
     variant: Variant,
@@ -207,12 +193,11 @@ def _settled(
     *,
     fixed: Mapping[str, Any],
     tuned: Space,
-    further: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[dict[str, Any], Space]:
     """Return the fixed and the tuned arguments of a method; all others have a default, or scale the noise.
 
     Arguments that the variant fixes cannot be changed. For all others, the caller's `fixed` and `tuned` come first,
-    then the space of the request, which is the same for all methods, then the variant's own, and last `further`.
+    then the space of the request, which is the same for all methods, and then the variant's own.
 
     Raises:
         InputError: for an argument without a value.
@@ -223,7 +208,7 @@ def _settled(
     space = {**shared, **variant.space, **({} if request.own_first else shared), **tuned, **of_label}
     given = {*variant.args, *fixed, noise}
     space = {name: tried for name, tried in space.items() if name in keywords and name not in given}
-    defaults = {**further, **problem.level.defaults(task), **problem.defaults}
+    defaults = {**problem.level.defaults(task), **problem.defaults}
     if problem.samplers:
         defaults["sampler"] = problem.samplers[request.statement.neighbors]
     args = {**defaults, **fixed}

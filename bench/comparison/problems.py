@@ -10,18 +10,17 @@ from typing import Any
 
 import flax.linen as nn
 
-from bench.algorithms import ALGORITHMS
 from bench.algorithms.loading import load_network
 from bench.algorithms.search_space import OWN_STEP, OWN_STEPS, Interval
 from bench.comparison.baselines import (
     LOCAL_STEPS,
-    Variant,
     lengths,
     of_networks,
     of_peers,
     of_schools,
     of_silos,
     of_users,
+    variant,
 )
 from bench.comparison.problem import Problem, from_tasks
 from bench.comparison.search import searched
@@ -251,14 +250,11 @@ def _users_alike(
 def _networks(name: str, make: Callable[[int], Task], *, module: nn.Module, **facts: Any) -> Problem:
     """Return a problem of users with a network; arguments as for `_users_alike`."""
     on = _users_alike(name, make, local="dense", by_user=Hits(module), **facts)
-    rep, five = ALGORITHMS["dp_fedrep"], {"num_steps": 5}
     of_layers = {
-        "DP-FedAvg (by layer)": Variant(ALGORITHMS["dp_fedavg"], five | {"clipping": "per_layer"}, {}, on_request=True),
-        "PPSGD with own heads": Variant(
-            ALGORITHMS["ppsgd"], {"local": "head"}, {"personalization": searched(PERSONAL)}
-        ),
-        "FedRep": Variant(rep, five, {}),
-        "FedPer": Variant(rep, five | {"order": "together"}, {}),
+        "DP-FedAvg (by layer)": variant("dp_fedavg", {"clipping": "per_layer"}, on_request=True),
+        "PPSGD with own heads": variant("ppsgd", {"local": "head"}, {"personalization": searched(PERSONAL)}),
+        "FedRep": variant("dp_fedrep", {}, {}),
+        "FedPer": variant("dp_fedrep", {"order": "together"}, {}),
     }
     return dataclasses.replace(on, baselines={**(on.baselines or {}), **of_layers})
 

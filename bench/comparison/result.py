@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from bench.comparison.plan import LOCAL_STEPS, Plan
+from bench.comparison.plan import Plan
 from bench.comparison.report import convergence
 from bench.comparison.search import Setting, written
 
@@ -148,26 +148,6 @@ class Comparison(NamedTuple):
         return [label for label, of_method in scores if not np.isfinite(of_method).any()]
 
     @property
-    def other_steps(self) -> list[str]:
-        """Requested methods that take another number of local steps in a round than baselines do, in words."""
-        if LOCAL_STEPS not in self.runs:
-            return []
-        steps = self.runs.dropna(subset=LOCAL_STEPS).groupby("algorithm")[LOCAL_STEPS].agg(["min", "max"])
-        lines = []
-        for label in self.requested:
-            if label not in steps.index or LOCAL_STEPS in self.plan.candidates[label].space:
-                continue
-            taken = float(steps["max"][label])
-            others = steps[steps.index.isin(self.baselines) & (steps["min"] != taken)]
-            for number, rows in others.groupby("min"):
-                names = ", ".join(map(str, rows.index))
-                lines.append(
-                    f"{label} takes {taken:g} local step{'s' if taken > 1 else ''} in a round, while {names} "
-                    f"take{'s' if len(rows) == 1 else ''} {number:g}: --set {LOCAL_STEPS}={number:g} gives it as many"
-                )
-        return lines
-
-    @property
     def requested(self) -> list[str]:
         """The names of the methods that are compared with the baselines."""
         return [label for label, candidate in self.plan.candidates.items() if not candidate.is_baseline]
@@ -182,7 +162,6 @@ class Comparison(NamedTuple):
         """Notes on these runs for readers of the table, one line each."""
         declared = [label for label in self.requested if label not in self.not_private]
         lines = [
-            *self.other_steps,
             *self.own_left_out,
             *(f"{label}, of the board, is left out: {why}" for label, why in self.left_out.items()),
             *(f"{label}, a method of the suite, is left out: {reason}" for label, reason in self.plan.unfit.items()),

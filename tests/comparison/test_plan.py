@@ -235,12 +235,13 @@ def mine(name="mine", **changes):
 def test_a_method_of_ones_own_takes_as_many_local_steps_as_the_baselines():
     def steps(method, **options):
         plan = make_plan(make_request(method, **SMALL | {"task": "synthetic", "baselines": []} | options))
-        return plan.candidates[method.make.__name__].args.get("num_steps", "its own")
+        return plan.candidates[method.make.__name__].args.get("num_steps", "tuned")
 
     assert steps(mine()) == 5
     assert steps(mine(), fixed={"num_steps": 2}) == 2
-    assert steps(mine(), tuned={"num_steps": [1, 2]}) == "its own"
-    assert steps(mine(num_steps=3)) == "its own"
+    assert steps(mine(), tuned={"num_steps": [1, 2]}) == "tuned"
+    assert steps(mine(num_steps=3)) == 5
+    assert steps(ALGORITHMS["dp_fedprox"]) == steps(ALGORITHMS["dp_fedavg"]) == 5
 
 
 def test_what_a_task_lacks_is_named_before_the_arguments_that_are_missing():
