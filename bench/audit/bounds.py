@@ -214,8 +214,3 @@ def likelihoods(without: np.ndarray, moves: tuple[np.ndarray, np.ndarray]) -> tu
     covariance = np.atleast_2d(np.cov(((without - centre) / scale).T)) if len(scale) else np.zeros((0, 0))
     precision = np.linalg.inv(covariance + 1e-9 * np.eye(len(scale)))
     return Likelihood(centre, scale, precision, False, moves), Likelihood(centre, scale, precision, True, moves)
-
-
-def is_declared(epsilon: float) -> bool:
-    """Return whether a bound could exceed this epsilon."""
-    return not math.isnan(epsilon) and epsilon < math.inf

@@ -34,7 +34,7 @@ class Bound(NamedTuple):
     @property
     def refutes(self) -> bool:
         """Whether the lower bound exceeds the declared epsilon."""
-        return bounds.is_declared(self.declared) and self.found > self.declared
+        return self.found > self.declared
 
 
 class Finding(NamedTuple):
@@ -69,7 +69,7 @@ class Finding(NamedTuple):
     @property
     def replay_refutes(self) -> bool:
         """Whether the canary changes something by more than is declared."""
-        return bounds.is_declared(self.epsilon) and self.factor > TOLERANCE
+        return self.epsilon < math.inf and self.factor > TOLERANCE
 
     @property
     def refuted(self) -> bool:
@@ -113,12 +113,11 @@ def by_game(release: Release, released: int, tests: Sequence[Test], significance
     if is_gaussian(release, released):
         choice = bounds.choose_gaussian(tests, delta, significance)
         results.append(bound("Gaussian", choice, declared, bounds.proven_gaussian))
-    if bounds.is_declared(declared):
-        every = {other: spent(release, released, other) for other in (delta, *OTHER_DELTAS)}
-        choice = bounds.choose(
-            tests, {at: each for at, each in every.items() if bounds.is_declared(each)}, significance
-        )
-        results.append(bound("other delta", choice, every[choice.delta]))
+    if declared < math.inf:
+        epsilons = {each: spent(release, released, each) for each in (delta, *OTHER_DELTAS)}
+        finite = {each: epsilon for each, epsilon in epsilons.items() if epsilon < math.inf}
+        choice = bounds.choose(tests, finite, significance)
+        results.append(bound("other delta", choice, epsilons[choice.delta]))
     return tuple(results)
 
 

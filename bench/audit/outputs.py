@@ -25,7 +25,7 @@ from bench.audit import bounds
 from bench.audit.bounds import SCALE, SHIFT, Test, likelihoods
 from bench.audit.game import PILOT
 from bench.audit.report import FEWEST_RUNS, check
-from bench.audit.scales import World, scales
+from bench.audit.scales import World, scales, varying_rounds
 from bench.errors import InputError, cut, in_one_line
 
 SHARE = 1 / 2  # of the pilot runs: with more numbers than this in a run, their covariance is not estimated
@@ -266,7 +266,7 @@ def audit_outputs(
         seen=seen,
         if_gaussian=if_gaussian,
         bare=sum(map(_bare, ins, outs)),
-        still=not any(np.ptp(part, axis=0).any() for part in (*ins, *outs)),
+        still=not varying_rounds(ins, outs),
         not_finite=(int(lacking[0].any(1).sum()), int(lacking[1].any(1).sum())),
         equal=_equal(ins, outs, lacking, significance),
         shows=shows,
@@ -445,15 +445,11 @@ def _equal(ins: World, outs: World, lacking: tuple[np.ndarray, np.ndarray], sign
         so_many = special.gammaln(runs + 1) - special.gammaln(top + 1) - special.gammaln(runs - top + 1)
         return top if so_many + (top - 1) * math.log(chance) < math.log(significance / len(ins) / 2) else 0
 
-    varying = [
-        place for place, parts in enumerate(zip(ins, outs, strict=True)) if any(np.ptp(p, axis=0).any() for p in parts)
-    ]
-    found = (
-        max((most_equal(world[place][lacks[:, place] == 0]) for place in varying), default=0)
-        for world, lacks in zip((ins, outs), lacking, strict=True)
-    )
-    here, there = found
-    return here, there
+    def in_world(world: World, lacks: np.ndarray) -> int:
+        return max((most_equal(world[place][lacks[:, place] == 0]) for place in varying), default=0)
+
+    varying = varying_rounds(ins, outs)
+    return in_world(ins, lacking[0]), in_world(outs, lacking[1])
 
 
 def _bare(ins: np.ndarray, outs: np.ndarray) -> int:

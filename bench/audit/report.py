@@ -197,7 +197,7 @@ def audited(
     name, loaded = load_method(method) if isinstance(method, str) else (method.make.__name__, method)
     given = dict(args or {})
     subject = subject_of(loaded, family=family, rounds=rounds, delta=delta, given=given)
-    if not any(release.sound and spent(release, rounds) < math.inf for release in subject.readings().values()):
+    if not subject.declares_privacy(rounds):
         return Audit(name, 0, confidence, (Part(subject.family, subject.args, rounds, 0, ()),))
     besides = BESIDES.get(subject.family, ()) if family is None else ()
     options: dict = {"epsilon": None if loaded.noise in given else epsilon, "runs": runs, "say": tell}
@@ -227,9 +227,8 @@ def _on_task(subject: Subject, *, epsilon: float | None, runs: int, seed: int, s
     readings = subject.readings()
     relations = list(dict.fromkeys(release.neighbors for release in readings.values()))
     removed = removal(subject) if ADD_OR_REMOVE in relations else ABSENT
-    units = {release.privacy_unit for release in readings.values()}
     # A coordinate is replaced along its own axis only.
-    shapes = SHAPES[:1] if "coordinate" in units else FAMILIES[subject.family].shapes
+    shapes = SHAPES[:1] if "coordinate" in subject.units else FAMILIES[subject.family].shapes
     say(f"{subject.family}: the same keys with a canary and without")
     replays = {relation: replay(subject, relation, shapes, released, seed) for relation in relations}
     playable = [relation for relation in relations if relation != ADD_OR_REMOVE or removed != KEPT]

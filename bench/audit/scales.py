@@ -38,12 +38,14 @@ def scales(ins: World, outs: World) -> list[Callable[[World], np.ndarray]]:
     def counting(sign: float, places: Sequence[int]) -> Callable[[World], np.ndarray]:
         return lambda world: sign * np.sum([np.log(size(place, world)) for place in places], axis=0)
 
-    rounds = [place for place, (here, there) in enumerate(zip(ins, outs, strict=True)) if _varies(here, there)]
+    rounds = varying_rounds(ins, outs)
     each = [together(sign, [place]) for place in rounds for sign in (1.0, -1.0)]
     if len(rounds) < 2:
         return each
     return each + [score(sign, rounds) for score in (together, counting) for sign in (1.0, -1.0)]
 
 
-def _varies(with_one: np.ndarray, without: np.ndarray) -> bool:
-    return any(np.ptp(world, axis=0).max(initial=0.0) > 0 for world in (with_one, without))
+def varying_rounds(ins: World, outs: World) -> list[int]:
+    """Return the rounds, from 0, in which some number differs between runs of one world."""
+    pairs = zip(ins, outs, strict=True)
+    return [place for place, pair in enumerate(pairs) if any(np.ptp(outputs, axis=0).any() for outputs in pair)]

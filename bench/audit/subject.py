@@ -70,6 +70,15 @@ class Subject(NamedTuple):
         return canary(shape, features) if shape != OVERFLOW else np.full(features, np.inf, np.float32)
 
     @property
+    def units(self) -> set[str]:
+        """The units of privacy of the method's releases."""
+        return {release.privacy_unit for release in self.readings().values()}
+
+    def declares_privacy(self, rounds: int) -> bool:
+        """Return whether a proven way of accounting declares a finite epsilon for this number of rounds."""
+        return any(release.sound and spent(release, rounds) < math.inf for release in self.readings().values())
+
+    @property
     def scales_noise(self) -> bool:
         """Whether the method has the argument that it declares as the scale of its noise."""
         return self.method.noise in self.args
@@ -97,11 +106,10 @@ def subject_of(method: Method, *, family: str | None, rounds: int, delta: float,
     of_given: list[InputError] = []  # of tasks that the method accepts, but not with the given values
     for name in [family] if family else FAMILIES:
         try:
-            found = _on(name, method, keywords, rounds, delta, given)
-            if family or _protects_a_canary(found):
-                return found
-            units = {release.privacy_unit for release in found.readings().values()}
-            reason = f"a canary is no {' and no '.join(sorted(units))}"
+            subject = _on(name, method, rounds, delta, given)
+            if family or subject.units & {*FAMILIES[name].units}:
+                return subject
+            reason = f"a canary is no {' and no '.join(sorted(subject.units))}"
         except InputError as error:
             if given and _fits(name, method, rounds, delta):
                 of_given.append(error)
@@ -113,15 +121,10 @@ def subject_of(method: Method, *, family: str | None, rounds: int, delta: float,
     raise InputError(f"{method.make.__name__} fits no audit task ({why}): give its arguments with --set, or --family")
 
 
-def _protects_a_canary(subject: Subject) -> bool:
-    units = {release.privacy_unit for release in subject.readings().values()}
-    return bool(units & set(FAMILIES[subject.family].units))
-
-
 def _fits(family: str, method: Method, rounds: int, delta: float) -> bool:
     """Return whether the method accepts the family's task with the arguments that the audit has for it."""
     try:
-        return _protects_a_canary(_on(family, method, parameters(method)[0], rounds, delta, {}))
+        return bool(_on(family, method, rounds, delta, {}).units & {*FAMILIES[family].units})
     except InputError:
         return False
 
@@ -134,12 +137,13 @@ def families_of(method: Method) -> list[str]:
     fitting, declares = [], False
     for name, family in FAMILIES.items():
         try:
-            readings = _on(name, method, parameters(method)[0], 1, 1e-5, {}).readings().values()
+            subject = _on(name, method, 1, 1e-5, {})
+            units = subject.units
         except InputError:
             continue
-        if {release.privacy_unit for release in readings} & set(family.units):
+        if units & {*family.units}:
             fitting.append(name)
-            declares |= any(release.sound and spent(release, 1) < math.inf for release in readings)
+            declares |= subject.declares_privacy(1)
     for several in BESIDES.values():  # the first one stands for the others
         first = next((name for name in several if name in fitting), None)
         fitting = [name for name in fitting if name not in several or name == first]
@@ -151,8 +155,8 @@ def _task(family: str) -> Task:
     return FAMILIES[family].task(jnp.asarray(canary("axis", FAMILIES[family].features)), jnp.asarray(True))
 
 
-def _on(family: str, method: Method, keywords, rounds: int, delta: float, given) -> Subject:
-    task = _task(family)
+def _on(family: str, method: Method, rounds: int, delta: float, given) -> Subject:
+    task, keywords = _task(family), parameters(method)[0]
     known = FAMILIES[family].arguments(task, rounds) | {method.noise: TRIED_NOISE} | given
     values = {key: value for key, value in known.items() if key in keywords}
     missing = [key for key, parameter in keywords.items() if parameter.default is parameter.empty and key not in values]

@@ -6,7 +6,7 @@ that are in the file are not run again, unless the method has another version.
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from bench.analysis.kept import Table
 from bench.analysis.tables import markdown
 from bench.audit.findings import MOST_UNSEEN
 from bench.audit.replay import TOLERANCE
-from bench.audit.report import Audit, audited, check
+from bench.audit.report import audited, check
 from bench.audit.subject import families_of
 from bench.audit.text import number
 from bench.errors import InputError
@@ -36,7 +36,8 @@ ARGUMENTS: dict[tuple[str, str], dict[str, Any]] = {
 def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **options: Any) -> pd.DataFrame:
     """Return the table of `bench.audit.audit_all`, in the files audit.csv and audit.md of a folder."""
     check(**options)
-    table, asked = _table(out, options), list(_asked())
+    table = Table(out / "audit.csv", "audits", options, _page, ", or choose another --out")
+    asked = [(name, family) for name, method in ALGORITHMS.items() for family in families_of(method)]
     table.begin(fresh=fresh)
     done, path = _earlier(table), table.path
     parts = [rows for key, rows in done.groupby(KEY, sort=False) if key in asked]
@@ -47,7 +48,7 @@ def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **o
     for place, (name, family) in enumerate(left, 1):
         jax.clear_caches()  # of the last audit: compiled programs take more pieces of memory than a process may have
         try:
-            found = _on(name, family, options)
+            found = audited(name, family=family, args=ARGUMENTS.get((name, family)), say=None, **options)
         except InputError as error:
             refused.append(f"{name} on {family}: {error}")
             say(f"audit {place} of {len(left)}, {name} on {family}: not run, {error}")
@@ -70,13 +71,9 @@ def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **o
     return _ordered(pd.concat(parts, ignore_index=True), asked)
 
 
-def _table(out: Path, options: Mapping[str, Any]) -> Table:
-    """Return the table of a folder, with its summary and what the verdicts are based on."""
-
-    def page(whole: pd.DataFrame) -> str:
-        return f"{markdown(summary(whole))}\n{_basis(whole)}\n"
-
-    return Table(out / "audit.csv", "audits", options, page, ", or choose another --out")
+def _page(whole: pd.DataFrame) -> str:
+    """Return audit.md: the summary, and what the verdicts are based on."""
+    return f"{markdown(summary(whole))}\n{_basis(whole)}\n"
 
 
 def _basis(whole: pd.DataFrame) -> str:
@@ -89,15 +86,6 @@ def _basis(whole: pd.DataFrame) -> str:
         f"The bounds of one audit hold together with confidence {level:g}, those of all {count} audits with at least "
         f"{max(1 - count * (1 - level), 0):.3g}. Audited code: {', '.join(dict.fromkeys(whole['commit']))}."
     )
-
-
-def _asked() -> Iterator[tuple[str, str]]:
-    for name, method in ALGORITHMS.items():
-        yield from ((name, family) for family in families_of(method))
-
-
-def _on(name: str, family: str, options: Mapping[str, Any]) -> Audit:
-    return audited(name, family=family, args=ARGUMENTS.get((name, family)), say=None, **options)
 
 
 def summary(whole: pd.DataFrame) -> pd.DataFrame:
