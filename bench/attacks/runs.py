@@ -14,7 +14,7 @@ from bench.attacks.released import released
 from bench.data.task import Task
 from bench.execution import memory
 from bench.sweeps import engine
-from bench.sweeps.spec import parameters
+from bench.sweeps.spec import compiled_arguments
 
 MOST_BYTES = 2**31  # of a compiled program
 
@@ -34,17 +34,6 @@ class Attacked(NamedTuple):
     rounds: int
     task: Task
     trial: int = 0
-
-    def program(self, **how: Any) -> tuple[engine.Program, dict]:
-        """Return what is fixed when compiling, and the traced arguments."""
-        traced = parameters(self.method)[1]
-        static = tuple((name, value) for name, value in self.args.items() if name not in traced)
-        hypers = {name: jnp.float32(self.args[name]) for name in sorted(traced)}
-        return engine.Program(self.method.make, static, self.rounds, False, measure=engine.nothing, **how), hypers
-
-    def keys(self, seeds) -> jax.Array:
-        """Return the keys of runs."""
-        return engine.run_keys(jnp.full(len(seeds), self.trial, jnp.int32), jnp.asarray(seeds, jnp.int32))
 
 
 @cache
@@ -98,8 +87,10 @@ def scores(
         on_block: called with the number of run-rounds done since its last call; with 0 when the first can begin.
         most_bytes: that the compiled program may need; default half of what this machine has available, at most 2 GiB.
     """
-    program, hypers = attacked.program(task_of=_with(field), observe=engine.nothing)
-    task, keys = attacked.task, attacked.keys(seeds)
+    task, (static, hypers) = attacked.task, compiled_arguments(attacked.method, attacked.args)
+    fixed = attacked.method.make, static, attacked.rounds
+    program = engine.Program(*fixed, False, _with(field), engine.nothing, engine.nothing)
+    keys = engine.run_keys(jnp.full(len(seeds), attacked.trial, jnp.int32), jnp.asarray(seeds, jnp.int32))
     chunk, _, step = _fitted(program, task, hypers, keys, given, float(most_bytes or _budget()))
     found = []
     for first in range(0, len(given), chunk):

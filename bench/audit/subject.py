@@ -19,7 +19,7 @@ from bench.errors import InputError, in_one_line, unknown_name
 from bench.privacy import accounting
 from bench.privacy.events import ADD_OR_REMOVE, REPLACE, Release
 from bench.sweeps import engine
-from bench.sweeps.spec import argument, arguments, parameters
+from bench.sweeps.spec import argument, arguments, compiled_arguments, parameters
 
 TRIED_NOISE = 2.0  # a multiplier at which every accountant gives a number, to find out which epsilons are finite
 CHUNK = 1000  # runs at once
@@ -275,9 +275,7 @@ class _Rounds(NamedTuple):
     @classmethod
     def of(cls, subject: Subject, start: float = 0.0) -> "_Rounds":
         """Return those of a subject whose model starts from other numbers by `start`."""
-        traced = parameters(subject.method)[1]
-        static = tuple((name, value) for name, value in subject.args.items() if name not in traced)
-        hypers = {name: jnp.float32(subject.args[name]) for name in sorted(traced)}
+        static, hypers = compiled_arguments(subject.method, subject.args)
         of_run = _of_run(subject.family, start)
         program = engine.Program(subject.method.make, static, 1, False, of_run, _look, engine.nothing)
         return cls(program, subject.task, hypers)

@@ -9,6 +9,7 @@ from functools import cache, cached_property
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 
@@ -298,6 +299,15 @@ def parameters(method: Method) -> tuple[dict[str, inspect.Parameter], set[str]]:
         InputError: where none is traced; the engine's points are vmapped over those.
     """
     return _parameters(method.make)[:2]
+
+
+def compiled_arguments(
+    method: Method, args: Mapping[str, Any]
+) -> tuple[tuple[tuple[str, Any], ...], dict[str, jax.Array]]:
+    """Return the static arguments of a method, in their order, and the traced ones as float32."""
+    traced = parameters(method)[1]
+    static = tuple((name, value) for name, value in args.items() if name not in traced)
+    return static, {name: jnp.float32(args[name]) for name in sorted(traced)}
 
 
 def defaults_of(method: Method) -> dict[str, Any]:

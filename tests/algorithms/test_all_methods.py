@@ -17,7 +17,7 @@ from bench.audit.replay import replay
 from bench.audit.subject import Subject, count_releases, spent, subject_of
 from bench.audit.tasks import FAMILIES, SHAPES
 from bench.privacy.events import Release
-from bench.sweeps.spec import arguments, parameters
+from bench.sweeps.spec import arguments, compiled_arguments, parameters
 
 compilations: list[str] = []
 
@@ -44,11 +44,9 @@ def _trajectory(task, hypers, key, *, make, static, rounds):
 
 def prepared(method: Method, toy: Toy, changes: dict, seed: int = 0):
     """The arguments of `_trajectory`, by position and by name, for the toy's arguments with changes."""
-    task, traced = toy.task(), parameters(method)[1]
-    args = arguments(method, toy.args | changes)
+    task, args = toy.task(), arguments(method, toy.args | changes)
     method.fits(task, **args)
-    static = tuple((name, value) for name, value in args.items() if name not in traced)
-    hypers = {name: jnp.float32(args[name]) for name in sorted(traced)}
+    static, hypers = compiled_arguments(method, args)
     return (task, hypers, jax.random.key(seed)), {"make": method.make, "static": static, "rounds": toy.rounds}
 
 

@@ -16,7 +16,7 @@ from bench.data.tasks.peers import linear_p2p
 from bench.kernels.graph import confidence
 from bench.models.linear import squared, squared_loss
 from bench.papers.p2p import theory
-from bench.sweeps.spec import arguments, parameters
+from bench.sweeps.spec import arguments, compiled_arguments
 
 N, P = 10, 3
 MU = 0.4
@@ -195,9 +195,7 @@ def play_many(method, task, num_rounds, seeds: int, **args):
 
 
 def _prepared(method, task, args, many=False):
-    given, traced = arguments(method, args), parameters(method)[1]
-    static = tuple((name, value) for name, value in given.items() if name not in traced)
-    hypers = {name: jnp.float32(given[name]) for name in sorted(traced)}
+    static, hypers = compiled_arguments(method, arguments(method, args))
     return lambda keys: (_run_many if many else _run)(task, hypers, keys, make=method.make, static=static)
 
 
