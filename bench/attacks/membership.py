@@ -125,9 +125,7 @@ def rates(ratios: np.ndarray, members: np.ndarray, at: Sequence[float], *, seed:
         again.append(measured(np.outer(by_run, by_unit).ravel()[order].astype(np.float64)))
     deviations = np.nanstd(np.array(again), axis=0, ddof=1)
     many = int(members.sum())
-    each = {
-        rate: _clopper_pearson(found[place], deviations[place], many, runs) for place, rate in enumerate(at)
-    }  # of the members
+    each = {rate: _clopper_pearson(found[place], deviations[place], many, runs) for place, rate in enumerate(at)}
     half = stats.t.ppf((1 + LEVEL) / 2, max(runs - 1, 1)) * deviations[-1]
     return Rates(each, Rate(found[-1], max(found[-1] - half, 0.0), min(found[-1] + half, 1.0)), units)
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from bench.attacks.runs import Attacked
@@ -15,7 +14,6 @@ from bench.comparison.problems import problem
 from bench.comparison.protocol import board_folder
 from bench.comparison.result import at_end
 from bench.comparison.stages import TEST, with_spent
-from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.errors import InputError, unknown_name
 from bench.store import part_files
@@ -66,7 +64,6 @@ def targets(
     board: str,
     out: Path,
     split: int,
-    data_files: DataFiles | None = None,
 ) -> Targets:
     """Return what is attacked.
 
@@ -77,14 +74,13 @@ def targets(
         board: its folder; "board" is the one in `out`.
         out: the results folder.
         split: whose settings and data are taken.
-        data_files: where data may come from.
 
     Raises:
         InputError: for unknown names, and a board that has no such runs, or other data or versions.
     """
     folder = board_folder(board, out)
     protocol = protocol_on_board(folder, task)
-    on, folder = problem(task, data_files), folder / task
+    on, folder = problem(task), folder / task
     if not 0 <= split < protocol.seeds:
         raise InputError(f"split is {split}, but {folder} has splits 0 to {protocol.seeds - 1}: choose one of them")
     again = f"run `python -m bench board {on.name}` again"
@@ -122,7 +118,7 @@ def targets(
 
 
 def _target(label: str, method, row: dict, task: Task, split: int) -> Target:
-    args = arguments(method, {name: value for name, value in row.items() if not _is_missing(value)})
+    args = arguments(method, {name: value for name, value in row.items() if not pd.isna(value)})
     method.fits(task, **args)
     readings = method.readings(task, delta=row["delta"], **args)
     release = readings[row["reading"]] if row["reading"] in readings else readings["paper"]
@@ -136,7 +132,3 @@ def _target(label: str, method, row: dict, task: Task, split: int) -> Target:
         point=str(row["point"]),
         attacked=Attacked(method, args, int(row["num_rounds"]), task, split),
     )
-
-
-def _is_missing(value) -> bool:
-    return value is None or value is pd.NA or (isinstance(value, float | np.floating) and math.isnan(value))

@@ -18,7 +18,6 @@ from bench.analysis.tables import markdown
 from bench.attacks import membership, units
 from bench.attacks.runs import scores
 from bench.attacks.targets import Target, Targets, targets
-from bench.data.files import DataFiles
 from bench.errors import InputError
 from bench.execution.progress import Increment, Meter, duration
 from bench.sweeps.rows import commit
@@ -41,13 +40,12 @@ def attack_all(
     split: int = 0,
     seed: int = 0,
     fresh: bool = False,
-    data_files: DataFiles | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> pd.DataFrame:
     """Attack methods of a board; write attacks.csv and attacks.md into the folder of the board's task.
 
     Args:
-        task, labels, epsilons, board, out, split, data_files: as for `targets.targets`.
+        task, labels, epsilons, board, out, split: as for `targets.targets`.
         runs: of the membership attack.
         seed: of membership and of all runs.
         fresh: attack all again; the earlier table is kept as earlier-attacks.csv.
@@ -62,7 +60,7 @@ def attack_all(
     """
     options = {"runs": runs, "split": split, "seed": seed}
     _check(options)
-    found = targets(task, labels, epsilons, board=board, out=out, split=split, data_files=data_files)
+    found = targets(task, labels, epsilons, board=board, out=out, split=split)
     table, code = Table(found.folder / TABLE, "attacks", options, page), commit()
     table.begin(fresh=fresh)
     done, path = _earlier(table), table.path
@@ -84,12 +82,14 @@ def attack_all(
     with Meter(f"attacks on {task}", runs * sum(asked.attacked.rounds for asked in left), say=say) as meter:
         for place, asked in enumerate(left, 1):
             row = _row(asked, attacked, found, options, _timed(meter)) | {"commit": code}
-            row = pd.DataFrame([row])
-            done = _ordered(pd.concat([done, row], ignore_index=True) if len(done) else row)
+            done = pd.concat([done, pd.DataFrame([row])], ignore_index=True) if len(done) else pd.DataFrame([row])
+            done = done.sort_values(KEY, kind="stable", ignore_index=True)
             table.write(done)
             rest = f"; about {duration(meter.left_s())} left" if place < len(left) else ""
-            said = _said({str(name): value for name, value in row.iloc[0].items()})
-            say(f"attack {place} of {len(left)}, {asked.label} {_at(asked.target)}: {said}{rest}")
+            at = "without noise" if math.isinf(asked.target) else f"at epsilon {asked.target:g}"
+            shares = ", ".join(f"{row[f'tpr_at_{false:g}']:.4f} at FPR {false:g}" for false in RATES)
+            result = f"TPR {shares}, {row['seconds_per_run']:.2f} s a run"
+            say(f"attack {place} of {len(left)}, {asked.label} {at}: {result}{rest}")
     for label in found.silent:
         say(f"{label} releases nothing, so there is nothing to attack")
     return done
@@ -157,17 +157,17 @@ def page(whole: pd.DataFrame) -> str:
     """Return attacks.md: what was attacked and by whom, the table, and what it cannot show."""
     first = whole.iloc[0]
     one = "user" if first["privacy_unit"] == units.USER else "example of a client"
-    rows = []
-    for row in whole.to_dict("records"):
-        cells = {
+    cells = [
+        {
             "method": row["method"],
-            "declared ε": _epsilon(row["epsilon"]),
+            "declared ε": "no noise" if math.isinf(row["epsilon"]) else f"{row['epsilon']:.3g}",
             **{f"TPR at FPR {false:g}": _interval(row, f"tpr_at_{false:g}", ".4f", " of ") for false in RATES},
             "AUC": _interval(row, "auc", ".3f"),
             "notes": row["notes"],
         }
-        rows.append(cells)
-    table = pd.DataFrame(rows)
+        for row in whole.to_dict("records")
+    ]
+    table = pd.DataFrame(cells)
     table = table[[name for name in table if name == "method" or table[name].ne("").any()]]
     deltas = ", ".join(f"{value:g}" for value in sorted(set(whole["delta"])))
     lines = [
@@ -179,11 +179,9 @@ def page(whole: pd.DataFrame) -> str:
         f"TPR and FPR are the true- and the false-positive rate of a likelihood-ratio attack over {first['units']:,} "
         f"units in {first['runs']} runs, with 95 % intervals that allow for decisions on the same run or unit to "
         f'depend on each other; "of" is followed by the largest rate that the declared ε at δ = {deltas} allows.',
-    ]
-    lines.append(
         f"Settings of split {first['split']}, seed {first['seed']}. Code: {', '.join(dict.fromkeys(whole['commit']))}. "
-        "What each column means and cannot show: docs/attacks.md."
-    )
+        "What each column means and cannot show: docs/attacks.md.",
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -193,19 +191,6 @@ def _interval(row: Mapping[Any, Any], name: str, form: str, allowed: str = "") -
         return ""
     text = f"{value:{form}} [{low:{form}}, {high:{form}}]"
     return f"{text}{allowed}{row[f'{name}_allowed']:.2g}" if allowed else text
-
-
-def _epsilon(value: float) -> str:
-    return "no noise" if math.isinf(value) else f"{value:.3g}"
-
-
-def _at(target: float) -> str:
-    return "without noise" if math.isinf(target) else f"at epsilon {target:g}"
-
-
-def _said(row: Mapping[str, Any]) -> str:
-    shares = ", ".join(f"{row[f'tpr_at_{false:g}']:.4f} at FPR {false:g}" for false in RATES)
-    return f"TPR {shares}, {row['seconds_per_run']:.2f} s a run"
 
 
 def _earlier(table: Table) -> pd.DataFrame:
@@ -222,10 +207,6 @@ def _earlier(table: Table) -> pd.DataFrame:
 
 def _pairs(rows: pd.DataFrame, names: list[str]) -> list[tuple]:
     return list(rows[names].itertuples(index=False, name=None))
-
-
-def _ordered(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows.sort_values(KEY, kind="stable", ignore_index=True)
 
 
 def _check(options: Mapping[str, int]) -> None:
