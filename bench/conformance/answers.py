@@ -133,14 +133,10 @@ def _parsed(path: Path) -> Any:
 def _check_version(path: Path, version: Any) -> None:
     if not isinstance(version, float) or not version.is_integer() or version < 1:
         raise InputError(f'{path} has the version {shown(version)}: give "version": {VERSION}, as {TEMPLATE} does')
-    if version > VERSION:
+    if version != VERSION:
         raise InputError(
-            f"{path} answers version {version:.0f} of the set, and this suite has version {VERSION}: update the suite"
-        )
-    if version < VERSION:
-        raise InputError(
-            f"{path} answers version {version:.0f} of the set, and this suite has version {VERSION}: answer a new "
-            f"file, {TEMPLATE}"
+            f"{path} answers version {version:.0f} of the set, and this suite has version {VERSION}: "
+            f"{'update the suite' if version > VERSION else f'answer a new file, {TEMPLATE}'}"
         )
 
 

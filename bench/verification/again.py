@@ -8,7 +8,7 @@ from bench.data.files import DataFiles
 from bench.errors import InputError
 from bench.execution.unit import Unit
 from bench.store.complete_runs import Points, rows_as_text
-from bench.sweeps.points import Point, resolve, shapes_of
+from bench.sweeps.points import resolve, shapes_of
 from bench.sweeps.rows import Origin, commit
 from bench.sweeps.spec import Entry, Sweep, Sweeps, defaults_of
 from bench.verification.drawn import Run
@@ -106,13 +106,10 @@ def prepare(run: Run, tasks: Tasks) -> Prepared:
     name, point = points[found[run.point]]
     origin = Origin(run.sweep, scale, sweep.delta, commit())
     data = tasks.task(sweep, name, run.trial)
-    unit = Unit(origin, data, (_as_it_was(point, run),), ((run.trial, run.seed),))
+    # With the computed numbers of the run, so that the same is trained.
+    same = point.known_as(run.first | {"point": run.point})._replace(asked={}, computed={})
+    unit = Unit(origin, data, (same,), ((run.trial, run.seed),))
     return Prepared(unit, point.computed)
-
-
-def _as_it_was(point: Point, run: Run) -> Point:
-    """Return the point with the computed numbers of the run, so that the same is trained."""
-    return point.known_as(run.first | {"point": run.point})._replace(asked={}, computed={})
 
 
 def _candidates(entry: Entry, run: Run) -> pd.DataFrame:
