@@ -11,7 +11,8 @@ There are two experiments. Replay (`replay`) runs the same keys on both data set
 compares what the canary changes with the noise there. A game (`game`), which is the statistical test of the shape of
 the noise and of the sampling, makes thousands of independent runs with and without the canary (Jagielski, Ullman, Oprea
 2020; Nasr et al. 2021, 2023). Both use tasks on which a canary is as visible as the theory allows (`tasks`), and call
-the method's own functions. The estimators are those of jax_privacy, but for that of Gaussian noise (`bounds.gaussian`).
+the method's own functions. The estimators are those of jax_privacy, but for that of Gaussian noise
+(`bounds.gaussian_bound`).
 
     from bench.audit import audit, audit_outputs
     audit("ppsgd").refuted
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from bench.audit.outputs import audit_outputs as audit_outputs
     from bench.audit.report import Audit
 
-OF_ALL = ("epsilon", "delta", "rounds", "runs", "confidence", "seed")  # options of the audit of all methods
+SHARED_OPTIONS = ("epsilon", "delta", "rounds", "runs", "confidence", "seed")  # options of the audit of all methods
 
 
 def audit(
@@ -78,7 +79,7 @@ def audit(
     """
     from bench.audit import report
 
-    return report.audited(
+    return report.audit_method(
         method,
         epsilon=epsilon,
         delta=delta,
@@ -114,8 +115,8 @@ def audit_all(
     """
     from bench.audit import whole
 
-    usual: dict = {name: inspect.signature(audit).parameters[name].default for name in OF_ALL}
-    rows = whole.audit_all(Path(out) / "audit", say=say or print, fresh=fresh, **usual | options)
+    defaults: dict = {name: inspect.signature(audit).parameters[name].default for name in SHARED_OPTIONS}
+    rows = whole.audit_all(Path(out) / "audit", say=say or print, fresh=fresh, **defaults | options)
     rows.attrs["page"] = str(Path(out) / "audit" / "audit.md")
     return rows
 

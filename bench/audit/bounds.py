@@ -32,7 +32,7 @@ class Test(NamedTuple):
     scores: Scores | Callable[[], Scores]
     kind: str = SHIFT
 
-    def others(self) -> Scores:
+    def held_out_scores(self) -> Scores:
         """Return the scores of the runs that are not the pilot."""
         return self.scores() if callable(self.scores) else self.scores
 
@@ -41,7 +41,7 @@ class Choice(NamedTuple):
     """What pilot runs choose: a test, the threshold of its score, and the delta of the bound."""
 
     test: Test
-    place: float
+    threshold: float
     delta: float
 
 
@@ -51,8 +51,8 @@ SMALLEST = 1e-9  # of a declared epsilon that a bound is divided by
 
 def thresholds(ins: np.ndarray, outs: np.ndarray) -> np.ndarray:
     """Return thresholds between the scores, at quantiles of all of them."""
-    every = np.sort(np.concatenate([ins, outs]))
-    values = np.unique(every[np.rint(np.linspace(0, len(every) - 1, THRESHOLDS)).astype(int)])
+    scores = np.sort(np.concatenate([ins, outs]))
+    values = np.unique(scores[np.rint(np.linspace(0, len(scores) - 1, THRESHOLDS)).astype(int)])
     return (values[1:] + values[:-1]) / 2 if len(values) > 1 else values
 
 
@@ -62,22 +62,24 @@ def error_rates(ins: np.ndarray, outs: np.ndarray, places, significance: float) 
     Each holds with probability 1 - significance / 2.
     """
 
-    every = np.sort(ins), np.sort(outs)
-    misses = np.searchsorted(every[0], places, side="left")
-    alarms = len(outs) - np.searchsorted(every[1], places, side="left")
+    sorted_scores = np.sort(ins), np.sort(outs)
+    misses = np.searchsorted(sorted_scores[0], places, side="left")
+    alarms = len(outs) - np.searchsorted(sorted_scores[1], places, side="left")
 
-    def upper(count, number):
+    def upper_bound(count, number):
         bound = special.betaincinv(count + 1, np.maximum(number - count, 1), 1 - significance / 2)
         return np.where(count < number, bound, 1.0)
 
-    return upper(misses, len(ins)), upper(alarms, len(outs))
+    return upper_bound(misses, len(ins)), upper_bound(alarms, len(outs))
 
 
 def epsilon_at(delta: float, misses, alarms):
     """Return the epsilon proven by error rates: hits <= exp(epsilon) alarms + delta, in both directions; at least 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ways = [np.log(1 - one - delta) - np.log(other) for one, other in ((misses, alarms), (alarms, misses))]
-    return np.fmax(np.fmax(*ways), 0.0)
+        epsilons = [
+            np.log(1 - rate - delta) - np.log(converse) for rate, converse in ((misses, alarms), (alarms, misses))
+        ]
+    return np.fmax(np.fmax(*epsilons), 0.0)
 
 
 def choose(tests: Sequence[Test], declared: Mapping[float, float], significance: float) -> Choice:
@@ -86,35 +88,35 @@ def choose(tests: Sequence[Test], declared: Mapping[float, float], significance:
     Args:
         declared: delta -> epsilon.
     """
-    best, most = Choice(tests[0], 0.0, 0.0), -1.0
+    choice, largest_share = Choice(tests[0], 0.0, 0.0), -1.0
     for test in tests:
-        places = thresholds(*test.pilot)
-        rates = error_rates(*test.pilot, places, significance)
+        grid = thresholds(*test.pilot)
+        rates = error_rates(*test.pilot, grid, significance)
         for delta, epsilon in declared.items():
-            proven = epsilon_at(delta, *rates)
-            part = float(proven.max()) / max(epsilon, SMALLEST)
-            if part > most:
-                best, most = Choice(test, float(places[np.argmax(proven)]), delta), part
-    return best
+            epsilons = epsilon_at(delta, *rates)
+            share = float(epsilons.max()) / max(epsilon, SMALLEST)
+            if share > largest_share:
+                choice, largest_share = Choice(test, float(grid[np.argmax(epsilons)]), delta), share
+    return choice
 
 
-def proven(choice: Choice, scores: Scores, significance: float) -> float:
+def proven_epsilon(choice: Choice, scores: Scores, significance: float) -> float:
     """Return the epsilon that other runs than the pilot prove at the chosen delta and threshold."""
     auditor = auditing.CanaryScoreAuditor(*scores)
-    strategy = auditing.Explicit(choice.place)
+    strategy = auditing.Explicit(choice.threshold)
     return float(
         auditor.epsilon_clopper_pearson(significance, choice.delta, one_sided=False, threshold_strategy=strategy)
     )
 
 
-def counted(tests: Sequence[Test], declared: Mapping[float, float], significance: float) -> tuple[float, float]:
-    """Return a delta and the epsilon proven at it, as `choose` and `proven` find them.
+def rate_bound(tests: Sequence[Test], declared: Mapping[float, float], significance: float) -> tuple[float, float]:
+    """Return a delta and the epsilon proven at it, as `choose` and `proven_epsilon` find them.
 
     Args:
         declared: delta -> epsilon.
     """
     choice = choose(tests, declared, significance)
-    return choice.delta, proven(choice, choice.test.others(), significance)
+    return choice.delta, proven_epsilon(choice, choice.test.held_out_scores(), significance)
 
 
 def separation(misses, alarms):
@@ -124,16 +126,16 @@ def separation(misses, alarms):
 
 def choose_gaussian(tests: Sequence[Test], delta: float, significance: float) -> Choice:
     """Return the test and threshold at which pilot runs prove the largest mu."""
-    best, most = Choice(tests[0], 0.0, delta), -math.inf
+    choice, largest = Choice(tests[0], 0.0, delta), -math.inf
     for test in tests:
-        places = thresholds(*test.pilot)
-        apart = separation(*error_rates(*test.pilot, places, significance))
-        if apart.max() > most:
-            best, most = Choice(test, float(places[np.argmax(apart)]), delta), float(apart.max())
-    return best
+        grid = thresholds(*test.pilot)
+        mus = separation(*error_rates(*test.pilot, grid, significance))
+        if mus.max() > largest:
+            choice, largest = Choice(test, float(grid[np.argmax(mus)]), delta), float(mus.max())
+    return choice
 
 
-def proven_gaussian(choice: Choice, scores: Scores, significance: float) -> float:
+def proven_gaussian_epsilon(choice: Choice, scores: Scores, significance: float) -> float:
     """Return the epsilon at the chosen delta of a mechanism whose trade-off of errors is that of Gaussians (Dong, Roth,
     Su 2022), which other runs than the pilot prove.
 
@@ -142,19 +144,19 @@ def proven_gaussian(choice: Choice, scores: Scores, significance: float) -> floa
     (`epsilon_from_gdp` of jax_privacy 2.0 is no lower bound: it takes the absolute value of mu, and so treats an
     interval that is too wide to prove anything as evidence.)
     """
-    mu = float(separation(*error_rates(*scores, [choice.place], significance))[0])
-    return of_mu(mu, choice.delta)
+    mu = float(separation(*error_rates(*scores, [choice.threshold], significance))[0])
+    return epsilon_of_mu(mu, choice.delta)
 
 
-def of_mu(mu: float, delta: float) -> float:
+def epsilon_of_mu(mu: float, delta: float) -> float:
     """Return the epsilon at delta of Gaussians that are mu standard deviations apart."""
     return float(dp.get_epsilon_gaussian(1 / mu, delta)) if mu > 0 else 0.0
 
 
-def gaussian(tests: Sequence[Test], delta: float, significance: float) -> float:
-    """Return the epsilon at delta that `choose_gaussian` and `proven_gaussian` find."""
+def gaussian_bound(tests: Sequence[Test], delta: float, significance: float) -> float:
+    """Return the epsilon at delta that `choose_gaussian` and `proven_gaussian_epsilon` find."""
     choice = choose_gaussian(tests, delta, significance)
-    return proven_gaussian(choice, choice.test.others(), significance)
+    return proven_gaussian_epsilon(choice, choice.test.held_out_scores(), significance)
 
 
 class Likelihood(NamedTuple):
@@ -172,34 +174,34 @@ class Likelihood(NamedTuple):
     laplace: bool
     moves: tuple[np.ndarray, np.ndarray]
 
-    def __call__(self, seen: np.ndarray) -> np.ndarray:
+    def __call__(self, outputs: np.ndarray) -> np.ndarray:
         """Return the log of the likelihood ratio of runs [run, feature], [run]."""
-        seen = (seen - self.centre) / self.scale
-        whitened = seen @ self.precision
+        outputs = (outputs - self.centre) / self.scale
+        whitened = outputs @ self.precision
 
         def log_likelihood(moves: np.ndarray) -> np.ndarray:
             # Moves that differ only by rounding count as one, which is kept unrounded. What is public may hold a number
             # twice, and a move that differs between the two places would look like the move of a number without noise.
             rounded = np.round(moves / self.scale, 3)
-            _, first, count = np.unique(rounded, axis=0, return_index=True, return_counts=True)
-            distinct = moves[first] / self.scale
+            _, index, count = np.unique(rounded, axis=0, return_index=True, return_counts=True)
+            distinct = moves[index] / self.scale
             if self.laplace:
-                each = np.stack([_laplace(seen[:, move != 0], move[move != 0]) for move in distinct], axis=1)
+                ratios = np.stack([_laplace_ratio(outputs[:, move != 0], move[move != 0]) for move in distinct], axis=1)
             else:
-                each = whitened @ distinct.T - np.einsum("mf,fg,mg->m", distinct, self.precision, distinct) / 2
-            return np.asarray(special.logsumexp(each, axis=1, b=count / len(moves)))
+                ratios = whitened @ distinct.T - np.einsum("mf,fg,mg->m", distinct, self.precision, distinct) / 2
+            return np.asarray(special.logsumexp(ratios, axis=1, b=count / len(moves)))
 
         return log_likelihood(self.moves[0]) - log_likelihood(self.moves[1])
 
 
-def _laplace(seen: np.ndarray, move: np.ndarray) -> np.ndarray:
+def _laplace_ratio(outputs: np.ndarray, move: np.ndarray) -> np.ndarray:
     """Return the log of the likelihood ratio of runs [run, feature] with and without this move [feature], under Laplace
     noise of variance 1.
     """
-    return 2**0.5 * (np.abs(seen) - np.abs(seen - move)).sum(1)
+    return 2**0.5 * (np.abs(outputs) - np.abs(outputs - move)).sum(1)
 
 
-def likelihoods(without: np.ndarray, moves: tuple[np.ndarray, np.ndarray]) -> tuple[Likelihood, Likelihood]:
+def likelihoods(reference: np.ndarray, moves: tuple[np.ndarray, np.ndarray]) -> tuple[Likelihood, Likelihood]:
     """Return scores for Gaussian and for Laplace noise, from runs without a canary [run, feature], and from how far a
     canary moves what is public.
 
@@ -208,9 +210,9 @@ def likelihoods(without: np.ndarray, moves: tuple[np.ndarray, np.ndarray]) -> tu
     feature without noise that the canary moves decides.
     """
     spread = np.abs(np.concatenate(moves)).max(0, initial=0.0)
-    scale = np.maximum(without.std(0), spread / 1e3)
+    scale = np.maximum(reference.std(0), spread / 1e3)
     scale = np.where(scale > 0, scale, 1.0)
-    centre = without.mean(0)
-    covariance = np.atleast_2d(np.cov(((without - centre) / scale).T)) if len(scale) else np.zeros((0, 0))
+    centre = reference.mean(0)
+    covariance = np.atleast_2d(np.cov(((reference - centre) / scale).T)) if len(scale) else np.zeros((0, 0))
     precision = np.linalg.inv(covariance + 1e-9 * np.eye(len(scale)))
     return Likelihood(centre, scale, precision, False, moves), Likelihood(centre, scale, precision, True, moves)

@@ -9,7 +9,7 @@ import dp_accounting as dp
 from bench.audit import bounds
 from bench.audit.bounds import SHIFT, Choice, Test
 from bench.audit.replay import TOLERANCE
-from bench.audit.subject import spent
+from bench.audit.subject import epsilon_spent
 from bench.privacy.accounting.atoms import atoms_of
 from bench.privacy.events import ParallelDpEvent, Release
 
@@ -20,21 +20,21 @@ MOST_UNSEEN = 4.0  # by which noise may be too small without being seen, for an 
 class Bound(NamedTuple):
     """A lower bound, and the epsilon declared at the same delta.
 
-    how: "game" (error rates, at the declared delta), "other delta" (error rates, at the most informative delta) or
+    test: "game" (error rates, at the declared delta), "other delta" (error rates, at the most informative delta) or
         "Gaussian" (for Gaussian noise without sampling).
-    by: the kind of score, SHIFT or SCALE.
+    score: the kind of score, SHIFT or SCALE.
     """
 
-    how: str
+    test: str
     delta: float
     declared: float
-    found: float
-    by: str = SHIFT
+    lower_bound: float
+    score: str = SHIFT
 
     @property
     def refutes(self) -> bool:
         """Whether the lower bound exceeds the declared epsilon."""
-        return self.found > self.declared
+        return self.lower_bound > self.declared
 
 
 class Finding(NamedTuple):
@@ -46,7 +46,7 @@ class Finding(NamedTuple):
     factor: how many times the largest change that the canary makes, over the noise, is what is declared; NaN where
         replay could not tell.
     place: where that is.
-    why: why replay could not tell, or not for all of it; "" where it could.
+    reason: why replay could not tell, or not for all of it; "" where it could.
     more_often: whether the canary takes part in more rounds than if it were sampled as declared.
     played: whether its neighbouring relation could be played: False where a unit that is removed leaves something
         behind. Then replay is for two data sets that are two neighbours apart, and there is no game.
@@ -61,7 +61,7 @@ class Finding(NamedTuple):
     bounds: tuple[Bound, ...]
     factor: float = math.nan
     place: str = ""
-    why: str = ""
+    reason: str = ""
     more_often: bool = False
     family: str = ""
     played: bool = True
@@ -77,21 +77,21 @@ class Finding(NamedTuple):
         return self.replay_refutes or any(bound.refutes for bound in self.bounds)
 
     @property
-    def unseen(self) -> float:
+    def unseen_factor(self) -> float:
         """By what factor the noise could be smaller before replay would see it; NaN where it could not tell."""
         return TOLERANCE / self.factor if self.factor else math.inf
 
     @property
     def decided(self) -> bool:
         """Whether replay found what is declared, or nothing where nothing is declared."""
-        enough = self.unseen <= MOST_UNSEEN or self.factor == self.epsilon == 0
+        enough = self.unseen_factor <= MOST_UNSEEN or self.factor == self.epsilon == 0
         return enough and self.played and not (self.refuted or self.more_often)
 
     @property
-    def worst(self) -> Bound | None:
+    def worst_bound(self) -> Bound | None:
         """The bound that exceeds what is declared most, at the declared delta if there is one; None where none does."""
         refuting = [bound for bound in self.bounds if bound.refutes]
-        return max(refuting, key=lambda b: (b.delta == self.release.delta, b.found - b.declared), default=None)
+        return max(refuting, key=lambda b: (b.delta == self.release.delta, b.lower_bound - b.declared), default=None)
 
 
 def by_game(release: Release, released: int, tests: Sequence[Test], significance: float) -> tuple[Bound, ...]:
@@ -103,19 +103,19 @@ def by_game(release: Release, released: int, tests: Sequence[Test], significance
         tests: of the game.
         significance: of each bound. Ways of accounting with one relation share all bounds but that at another delta.
     """
-    delta, declared = release.delta, spent(release, released)
+    delta, declared = release.delta, epsilon_spent(release, released)
 
-    def bound(how: str, choice: Choice, epsilon: float, proven=bounds.proven) -> Bound:
-        found = proven(choice, choice.test.others(), significance)
-        return Bound(how, choice.delta, epsilon, found, choice.test.kind)
+    def bound(test: str, choice: Choice, epsilon: float, proven_epsilon=bounds.proven_epsilon) -> Bound:
+        lower_bound = proven_epsilon(choice, choice.test.held_out_scores(), significance)
+        return Bound(test, choice.delta, epsilon, lower_bound, choice.test.kind)
 
     results = [bound("game", bounds.choose(tests, {delta: 0.0}, significance), declared)]
     if is_gaussian(release, released):
         choice = bounds.choose_gaussian(tests, delta, significance)
-        results.append(bound("Gaussian", choice, declared, bounds.proven_gaussian))
+        results.append(bound("Gaussian", choice, declared, bounds.proven_gaussian_epsilon))
     if declared < math.inf:
-        epsilons = {each: spent(release, released, each) for each in (delta, *OTHER_DELTAS)}
-        finite = {each: epsilon for each, epsilon in epsilons.items() if epsilon < math.inf}
+        epsilons = {level: epsilon_spent(release, released, level) for level in (delta, *OTHER_DELTAS)}
+        finite = {level: epsilon for level, epsilon in epsilons.items() if epsilon < math.inf}
         choice = bounds.choose(tests, finite, significance)
         results.append(bound("other delta", choice, epsilons[choice.delta]))
     return tuple(results)

@@ -34,51 +34,53 @@ def play(subject: Subject, relation: str, shapes: Sequence[str], *, runs: int, s
     Raises:
         InputError: where what is public is not finite, or for fewer pilot runs than numbers to weigh.
     """
-    first, tests = int(runs * PILOT), []
-    none = data_of(subject, relation, shapes[0], 2)
-    without = run(subject, none, jax.random.split(jax.random.key(seed), first), finite=True).seen
+    cut, tests = int(runs * PILOT), []
+    data_without = data_of(subject, relation, shapes[0], 2)
+    reference = run(subject, data_without, jax.random.split(jax.random.key(seed), cut), finite=True).changes
     for place, shape in enumerate(shapes, start=1):
         keys = jax.random.split(jax.random.key(seed + place), 2 * runs)
-        ran = (run(subject, data_of(subject, relation, shape, world), keys[world * runs :][:runs]) for world in (0, 1))
-        flats = [each.seen.reshape(runs, -1).astype(np.float64) for each in ran]
-        pilots, rest = (flats[0][:first], flats[1][:first]), (flats[0][first:], flats[1][first:])
-        for kind, score in _scores(subject, relation, without, pilots, shape, seed):
-            tests.append(Test((score(pilots[0]), score(pilots[1])), _when_asked(score, rest), kind))
+        views = (
+            run(subject, data_of(subject, relation, shape, world), keys[world * runs :][:runs]) for world in (0, 1)
+        )
+        outputs = [view.changes.reshape(runs, -1).astype(np.float64) for view in views]
+        pilots, held_out = (outputs[0][:cut], outputs[1][:cut]), (outputs[0][cut:], outputs[1][cut:])
+        for kind, score in _scores(subject, relation, reference, pilots, shape, seed):
+            tests.append(Test((score(pilots[0]), score(pilots[1])), _scores_on_demand(score, held_out), kind))
     return tests
 
 
-def _when_asked(score: Score, rest: tuple[np.ndarray, np.ndarray]) -> Callable[[], Scores]:
-    return functools.cache(lambda: (score(rest[0]), score(rest[1])))
+def _scores_on_demand(score: Score, held_out: tuple[np.ndarray, np.ndarray]) -> Callable[[], Scores]:
+    return functools.cache(lambda: (score(held_out[0]), score(held_out[1])))
 
 
 def _scores(
-    subject: Subject, relation: str, without: np.ndarray, pilots: tuple[np.ndarray, np.ndarray], shape: str, seed: int
+    subject: Subject, relation: str, reference: np.ndarray, pilots: tuple[np.ndarray, np.ndarray], shape: str, seed: int
 ) -> list[tuple[str, Score]]:
     """Return scores of runs [run, round and number], each with its kind, from runs without the canary, from pilot runs
     of both worlds, and from other runs that share their randomness with runs that have the canary.
     """
     keys = jax.random.split(jax.random.key(seed), MOVES)
-    with_one, with_other, with_none = (
-        run(subject, data_of(subject, relation, shape, world), keys).seen.reshape(MOVES, -1) for world in (0, 1, 2)
+    with_canary, in_other_world, without_canary = (
+        run(subject, data_of(subject, relation, shape, world), keys).changes.reshape(MOVES, -1) for world in (0, 1, 2)
     )
-    known = without.reshape(len(without), -1).astype(np.float64)
-    varying = np.ptp(known, axis=0) > 0
-    if np.count_nonzero(varying) > len(known):
+    runs_without = reference.reshape(len(reference), -1).astype(np.float64)
+    varying = np.ptp(runs_without, axis=0) > 0
+    if np.count_nonzero(varying) > len(runs_without):
         raise InputError(
-            f"{np.count_nonzero(varying)} numbers of a run are public, for {len(known)} pilot runs: more --runs or "
-            "fewer --rounds"
+            f"{np.count_nonzero(varying)} numbers of a run are public, for {len(runs_without)} pilot runs: more --runs "
+            "or fewer --rounds"
         )
-    moves = (with_one - with_none).astype(np.float64), (with_other - with_none).astype(np.float64)
-    gaussian, laplace = likelihoods(known, moves)
+    moves = (with_canary - without_canary).astype(np.float64), (in_other_world - without_canary).astype(np.float64)
+    gaussian, laplace = likelihoods(runs_without, moves)
     shifts = [gaussian]
-    if varying.any() and np.median(stats.kurtosis(known[:, varying], axis=0)) > HEAVY_TAILS:
+    if varying.any() and np.median(stats.kurtosis(runs_without[:, varying], axis=0)) > HEAVY_TAILS:
         shifts.append(laplace)
 
-    def by_round(flat: np.ndarray) -> World:
-        return list(flat.reshape(len(flat), *without.shape[1:]).transpose(1, 0, 2))
+    def rounds_of(outputs: np.ndarray) -> World:
+        return list(outputs.reshape(len(outputs), *reference.shape[1:]).transpose(1, 0, 2))
 
-    def of_size(size: Callable[[World], np.ndarray]) -> Score:
-        return lambda flat: size(by_round(flat))
+    def score_of_size(size: Callable[[World], np.ndarray]) -> Score:
+        return lambda outputs: size(rounds_of(outputs))
 
-    found: list[tuple[str, Score]] = [(SHIFT, score) for score in shifts]
-    return found + [(SCALE, of_size(size)) for size in scales(by_round(pilots[0]), by_round(pilots[1]))]
+    shift_scores: list[tuple[str, Score]] = [(SHIFT, score) for score in shifts]
+    return shift_scores + [(SCALE, score_of_size(size)) for size in scales(rounds_of(pilots[0]), rounds_of(pilots[1]))]

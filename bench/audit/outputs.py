@@ -28,16 +28,18 @@ from bench.audit.report import FEWEST_RUNS, check
 from bench.audit.scales import World, scales, varying_rounds
 from bench.errors import InputError, cut, in_one_line
 
-SHARE = 1 / 2  # of the pilot runs: with more numbers than this in a run, their covariance is not estimated
+MOST_NUMBERS = 1 / 2  # of the pilot runs: with more numbers than this in a run, their covariance is not estimated
 FINITE = "finite"  # a kind of score, beside SHIFT and SCALE: whether a run is finite
 FACTORS = (1.1, 1.2, 1.3, 1.4, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0)  # by which noise could be too small
-PASSING = 1.5  # the largest factor that a pass may leave unseen
-EXTREME = 300  # binary exponent, up or down, from which numbers are counted in another unit: squares would overflow
-BEYOND = 1e4  # an epsilon that no number of runs refutes
+PASSING_FACTOR = 1.5  # the largest factor that a pass may leave unseen
+EXTREME_EXPONENT = (
+    300  # binary exponent, up or down, from which numbers are counted in another unit: squares would overflow
+)
+IRREFUTABLE = 1e4  # an epsilon that no number of runs refutes
 GAME, GAUSSIAN = "game", "Gaussian"  # the bounds
 MEAN, SPREAD, TAILS = "mean", "spread", "tails"
-CLEAR = 4.0  # standard errors from which a difference is no chance
-NOISE = "all noise is Gaussian and nothing is sampled"
+CLEAR_ERRORS = 4.0  # standard errors from which a difference is no chance
+PREMISE = "all noise is Gaussian and nothing is sampled"
 
 
 class OutputsAudit(NamedTuple):
@@ -88,51 +90,51 @@ class OutputsAudit(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """Whether nothing contradicts the claim, and noise too small by the factor PASSING would have."""
-        bad: bool = self.still or any(self.not_finite) or (self.gaussian is None and any(self.equal))
-        return self.seen is not None and self.seen <= PASSING and not bad
+        """Whether nothing contradicts the claim, and noise too small by the factor PASSING_FACTOR would have."""
+        flawed: bool = self.still or any(self.not_finite) or (self.gaussian is None and any(self.equal))
+        return self.seen is not None and self.seen <= PASSING_FACTOR and not flawed
 
     def __str__(self) -> str:
         """Return the verdict first, and then what it rests on."""
-        proven = max(self.bounds.values())
+        largest = max(self.bounds.values())
         claim = f"epsilon {self.epsilon:.3g} at delta {self.delta:g}"
         if self.gaussian and any(self.equal):
-            first = f"FAILED: not all noise is Gaussian, as {claim} presumes: {self._equal()}."
+            verdict = f"FAILED: not all noise is Gaussian, as {claim} presumes: {self._equal_runs()}."
         elif self.refuted:
-            most = max(self.bounds, key=lambda name: self.bounds[name] if name == GAME or self.gaussian else -math.inf)
-            first = (
-                f"FAILED: {claim} is refuted, since epsilon is at least {self.bounds[most]:.3g} ({most}); "
+            bound = max(self.bounds, key=lambda name: self.bounds[name] if name == GAME or self.gaussian else -math.inf)
+            verdict = (
+                f"FAILED: {claim} is refuted, since epsilon is at least {self.bounds[bound]:.3g} ({bound}); "
                 f"{self._cause()}."
             )
         elif _exceeds(self.bounds, self.epsilon, self.gaussian is None):
-            first = (
-                f"inconclusive, and FAILED if {NOISE}: then epsilon is at least {proven:.3g}, which refutes {claim}; "
-                f"{self._cause()}. Give --gaussian if it is so, and --no-gaussian if not."
+            verdict = (
+                f"inconclusive, and FAILED if {PREMISE}: then epsilon is at least {largest:.3g}, which refutes "
+                f"{claim}; {self._cause()}. Give --gaussian if it is so, and --no-gaussian if not."
             )
         elif self.gaussian is None and any(self.equal):
-            first = (
-                f"inconclusive, and FAILED if {NOISE}: {self._equal()}. Give --gaussian if it is so, and "
+            verdict = (
+                f"inconclusive, and FAILED if {PREMISE}: {self._equal_runs()}. Give --gaussian if it is so, and "
                 "--no-gaussian if not."
             )
         elif any(self.not_finite):
-            first = f"inconclusive: {self._not_finite()}: mend the program, and run all again."
+            verdict = f"inconclusive: {self._not_finite_runs()}: mend the program, and run all again."
         elif self.still and not self.bare:
-            first = (
+            verdict = (
                 "inconclusive: nothing is random: all runs have the same outputs, with the unit and without it. Save "
                 "what has noise, seed outside of a run, and check that the program changes its model."
             )
         elif self.passed:
-            first = (
+            verdict = (
                 f"passed: consistent with {claim}; noise {self.seen:.3g} times too small for it would have been seen. "
                 "This is no proof: another attack might do better."
             )
         else:
-            first = f"inconclusive: nothing contradicts {claim}, but {self._unseen()}"
+            verdict = f"inconclusive: nothing contradicts {claim}, but {self._unseen_noise()}"
         names = {GAME: GAME, GAUSSIAN: GAUSSIAN if self.gaussian else "if Gaussian"}
         numbers = ", ".join(f"{value:.3g} ({names[name]})" for name, value in self.bounds.items())
         return "\n".join(
             [
-                first,
+                verdict,
                 f"lower bounds on epsilon at delta {self.delta:g}: {numbers}, from {self.runs[0]:,} runs with the unit "
                 f"and {self.runs[1]:,} without, {self.numbers:,} numbers a run in {self.rounds} "
                 f"file{'s' * (self.rounds != 1)}; confidence {self.confidence:g}",
@@ -142,7 +144,7 @@ class OutputsAudit(NamedTuple):
     def _cause(self) -> str:
         """Return what shows that the claim is wrong."""
         if self.by == FINITE:
-            return self._not_finite()
+            return self._not_finite_runs()
         if self.still:
             return "nothing is random: all runs of a world have the same outputs, which differ with the unit"
         if self.bare:
@@ -153,41 +155,40 @@ class OutputsAudit(NamedTuple):
             return f"the noise is at least {self.too_small:.3g} times too small"
         return f"it shows in the {'size of the deviations' if self.by == SCALE else self.shows} of the outputs"
 
-    def _equal(self) -> str:
-        (ins, outs), (here, there) = self.equal, self.runs
+    def _equal_runs(self) -> str:
+        (ins, outs), (n, m) = self.equal, self.runs
         return (
-            f"{ins:,} of the {here:,} runs with the unit, and {outs:,} of the {there:,} without it, have the same "
-            "outputs as each other in a round, so that noise is missing there or a seed was used again"
+            f"{ins:,} of the {n:,} runs with the unit, and {outs:,} of the {m:,} without it, have the same outputs as "
+            "each other in a round, so that noise is missing there or a seed was used again"
         )
 
-    def _not_finite(self) -> str:
-        (ins, outs), (here, there) = self.not_finite, self.runs
+    def _not_finite_runs(self) -> str:
+        (ins, outs), (n, m) = self.not_finite, self.runs
         return (
-            f"outputs are not finite in {ins:,} of the {here:,} runs with the unit and in {outs:,} of the {there:,} "
-            "without it"
+            f"outputs are not finite in {ins:,} of the {n:,} runs with the unit and in {outs:,} of the {m:,} without it"
         )
 
-    def _unseen(self) -> str:
+    def _unseen_noise(self) -> str:
         """Return how much too small the noise could be, and what would show more."""
         assert self.seen is not None
         assert self.by_runs is not None
-        most = max(FACTORS)
-        what = f"noise {most:g} times" if self.seen > most else f"noise less than {self.seen:g} times"
-        if self.gaussian is None and self.if_gaussian is not None and self.if_gaussian <= PASSING:
-            remedy = f"If {NOISE}, give --gaussian: then {self.if_gaussian:g} times too small would have been."
-        elif self.by_runs > PASSING:
+        limit = max(FACTORS)
+        noise = f"noise {limit:g} times" if self.seen > limit else f"noise less than {self.seen:g} times"
+        if self.gaussian is None and self.if_gaussian is not None and self.if_gaussian <= PASSING_FACTOR:
+            remedy = f"If {PREMISE}, give --gaussian: then {self.if_gaussian:g} times too small would have been."
+        elif self.by_runs > PASSING_FACTOR:
             remedy = "Give more runs, or claim the epsilon of a larger delta."
         else:
             remedy = (
                 "The unit shows less than the claim allows: make it stronger (docs/audit-your-program.md), give more "
                 "runs, or look for noise that is larger than needed."
             )
-        return f"{what} too small for it would not have been seen. {remedy}"
+        return f"{noise} too small for it would not have been seen. {remedy}"
 
 
-def _exceeds(found: Mapping[str, float], epsilon: float, gaussian: bool | None) -> bool:
+def _exceeds(lower_bounds: Mapping[str, float], epsilon: float, gaussian: bool | None) -> bool:
     """Return whether a bound exceeds an epsilon; that for Gaussian noise counts where the noise is declared so."""
-    return found[GAME] > epsilon or bool(gaussian and found[GAUSSIAN] > epsilon)
+    return lower_bounds[GAME] > epsilon or bool(gaussian and lower_bounds[GAUSSIAN] > epsilon)
 
 
 def audit_outputs(
@@ -215,61 +216,61 @@ def audit_outputs(
         InputError: for values out of range, and outputs that cannot be used, naming the file.
     """
     check(epsilon, delta, rounds=1, runs=FEWEST_RUNS, confidence=confidence, seed=0)
-    ins, outs, lacking = _worlds(with_unit, without)
+    ins, outs, gaps = _worlds(with_unit, without)
     significance = (1 - confidence) / 2  # of each of the two bounds
     runs = len(ins[0]), len(outs[0])
 
-    def proven(tests: Sequence[Test]) -> dict[str, float]:
+    def bounds_of(tests: Sequence[Test]) -> dict[str, float]:
         # One bound, of the test that looks best on the pilot runs: taking the better of two bounds would be another.
-        results = {GAME: bounds.counted(tests, {delta: 0.0}, significance)[1]}
+        results = {GAME: bounds.rate_bound(tests, {delta: 0.0}, significance)[1]}
         if gaussian is not False:
-            results[GAUSSIAN] = bounds.gaussian(tests, delta, significance)
+            results[GAUSSIAN] = bounds.gaussian_bound(tests, delta, significance)
         return results
 
-    def least(declared: bool | None, made: Callable[[float], Sequence[Test]]) -> float:
-        place = bisect_left(FACTORS, True, key=lambda factor: _exceeds(proven(made(factor)), epsilon, declared))
+    def smallest_factor(normal: bool | None, tests_with: Callable[[float], Sequence[Test]]) -> float:
+        place = bisect_left(FACTORS, True, key=lambda factor: _exceeds(bounds_of(tests_with(factor)), epsilon, normal))
         return (*FACTORS, math.inf)[place]
 
-    def as_claimed(factor: float) -> list[Test]:
-        return [_apart(factor / float(dp.get_sigma_gaussian(min(epsilon, BEYOND), delta)), runs)]
+    def ideal(factor: float) -> list[Test]:
+        return [_ideal_test(factor / float(dp.get_sigma_gaussian(min(epsilon, IRREFUTABLE), delta)), runs)]
 
-    def in_outputs(factor: float) -> list[Test]:
-        return _tests(_with_noise(ins, 1 / factor), _with_noise(outs, 1 / factor), lacking)
+    def rescaled(factor: float) -> list[Test]:
+        return _outputs_tests(_rescaled(ins, 1 / factor), _rescaled(outs, 1 / factor), gaps)
 
-    tests = _tests(ins, outs, lacking)
-    kinds = {kind: [test for test in tests if test.kind == kind] for kind in (FINITE, SHIFT, SCALE)}
-    found = proven(tests)
-    by = max((kind for kind in kinds if kinds[kind]), key=lambda kind: tuple(proven(kinds[kind]).values()))
-    shows = _differ(bounds.choose(kinds[SHIFT], {delta: 0.0}, significance).test)
-    too_small = by_runs = seen = if_gaussian = None
-    if not _exceeds(found, epsilon, gaussian is not False):
-        by_runs = least(gaussian, as_claimed)
-        seen = max(by_runs, least(gaussian, in_outputs))
+    tests = _outputs_tests(ins, outs, gaps)
+    groups = {kind: [test for test in tests if test.kind == kind] for kind in (FINITE, SHIFT, SCALE)}
+    lower_bounds = bounds_of(tests)
+    best_kind = max((kind for kind in groups if groups[kind]), key=lambda kind: tuple(bounds_of(groups[kind]).values()))
+    difference = _difference(bounds.choose(groups[SHIFT], {delta: 0.0}, significance).test)
+    too_small = factor_of_runs = unseen_factor = factor_if_gaussian = None
+    if not _exceeds(lower_bounds, epsilon, gaussian is not False):
+        factor_of_runs = smallest_factor(gaussian, ideal)
+        unseen_factor = max(factor_of_runs, smallest_factor(gaussian, rescaled))
         if gaussian is None:
-            if_gaussian = max(least(True, as_claimed), least(True, in_outputs))
-    elif by == SHIFT and shows == MEAN:
-        counts = gaussian if _exceeds(found, epsilon, gaussian) else True
-        larger = (factor for factor in reversed(FACTORS) if _exceeds(proven(in_outputs(1 / factor)), epsilon, counts))
-        too_small = next(larger, 1.0)
+            factor_if_gaussian = max(smallest_factor(True, ideal), smallest_factor(True, rescaled))
+    elif best_kind == SHIFT and difference == MEAN:
+        normal = gaussian if _exceeds(lower_bounds, epsilon, gaussian) else True
+        factors = (factor for factor in reversed(FACTORS) if _exceeds(bounds_of(rescaled(1 / factor)), epsilon, normal))
+        too_small = next(factors, 1.0)
     return OutputsAudit(
         epsilon,
         delta,
-        found,
+        lower_bounds,
         runs=runs,
         rounds=len(ins),
-        numbers=sum(part.shape[1] for part in ins),
+        numbers=sum(array.shape[1] for array in ins),
         confidence=confidence,
         gaussian=gaussian,
-        by=by,
+        by=best_kind,
         too_small=too_small,
-        by_runs=by_runs,
-        seen=seen,
-        if_gaussian=if_gaussian,
-        bare=sum(map(_bare, ins, outs)),
+        by_runs=factor_of_runs,
+        seen=unseen_factor,
+        if_gaussian=factor_if_gaussian,
+        bare=sum(map(_num_noiseless, ins, outs)),
         still=not varying_rounds(ins, outs),
-        not_finite=(int(lacking[0].any(1).sum()), int(lacking[1].any(1).sum())),
-        equal=_equal(ins, outs, lacking, significance),
-        shows=shows,
+        not_finite=(int(gaps[0].any(1).sum()), int(gaps[1].any(1).sum())),
+        equal=_equal_counts(ins, outs, gaps, significance),
+        shows=difference,
     )
 
 
@@ -290,30 +291,30 @@ def _worlds(
         )
     worlds = [_read(source) for source in with_unit], [_read(source) for source in without]
     for sources, world in zip((with_unit, without), worlds, strict=True):
-        for source, part in zip(sources, world, strict=True):
-            if not FEWEST_RUNS <= len(part) == len(world[0]):
+        for source, array in zip(sources, world, strict=True):
+            if not FEWEST_RUNS <= len(array) == len(world[0]):
                 raise InputError(
-                    f"{_named(source)} has {len(part):,} runs: give at least {FEWEST_RUNS} in each world, and the same "
+                    f"{_name(source)} has {len(array):,} runs: give at least {FEWEST_RUNS} in each world, and the same "
                     "for every round"
                 )
-    for sources, here, there in zip(zip(with_unit, without, strict=True), *worlds, strict=True):
-        if not 0 < here.shape[1] == there.shape[1]:
+    for sources, inner, outer in zip(zip(with_unit, without, strict=True), *worlds, strict=True):
+        if not 0 < inner.shape[1] == outer.shape[1]:
             raise InputError(
-                f"{_named(sources[0])} has {here.shape[1]:,} numbers in a run and {_named(sources[1])} has "
-                f"{there.shape[1]:,}: give what the program made public, the same in both"
+                f"{_name(sources[0])} has {inner.shape[1]:,} numbers in a run and {_name(sources[1])} has "
+                f"{outer.shape[1]:,}: give what the program made public, the same in both"
             )
-    lacking = [np.stack([(~np.isfinite(part)).sum(1) for part in world], axis=1) for world in worlds]
-    ins, outs = zip(*map(_computable, *worlds), strict=True)
-    for sources, here, there in zip(zip(with_unit, without, strict=True), ins, outs, strict=True):
-        if np.array_equal(here, there) and np.ptp(here, axis=0).any():
+    gaps = [np.stack([(~np.isfinite(array)).sum(1) for array in world], axis=1) for world in worlds]
+    ins, outs = zip(*map(_finite_outputs, *worlds), strict=True)
+    for sources, inner, outer in zip(zip(with_unit, without, strict=True), ins, outs, strict=True):
+        if np.array_equal(inner, outer) and np.ptp(inner, axis=0).any():
             raise InputError(
-                f"{_named(sources[0])} and {_named(sources[1])} are the same, so that both worlds have the same noise: "
+                f"{_name(sources[0])} and {_name(sources[1])} are the same, so that both worlds have the same noise: "
                 "seed each of them once, differently"
             )
-    return list(ins), list(outs), (lacking[0], lacking[1])
+    return list(ins), list(outs), (gaps[0], gaps[1])
 
 
-def _computable(ins: np.ndarray, outs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _finite_outputs(ins: np.ndarray, outs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return outputs [run, number] of which every square is finite, and so are all numbers.
 
     What is done is the same for every run, so a true claim on the outputs is true of these. Infinite numbers become the
@@ -321,40 +322,40 @@ def _computable(ins: np.ndarray, outs: np.ndarray) -> tuple[np.ndarray, np.ndarr
     """
     peak = np.ma.masked_invalid(np.abs(np.concatenate([ins, outs]))).max(0).filled(0.0)
     power = np.frexp(peak)[1]
-    power = np.where(np.abs(power) > EXTREME, -power, 0)
+    power = np.where(np.abs(power) > EXTREME_EXPONENT, -power, 0)
     ins, outs = np.ldexp(ins, power), np.ldexp(outs, power)
-    pilot = np.ma.masked_invalid(np.concatenate([part[: int(len(part) * PILOT)] for part in (ins, outs)]))
-    least, mean, most = pilot.min(0).filled(-1.0), pilot.mean(0).filled(0.0), pilot.max(0).filled(1.0)
+    pilot = np.ma.masked_invalid(np.concatenate([array[: int(len(array) * PILOT)] for array in (ins, outs)]))
+    smallest, mean, largest = pilot.min(0).filled(-1.0), pilot.mean(0).filled(0.0), pilot.max(0).filled(1.0)
 
-    def replaced(part: np.ndarray) -> np.ndarray:
-        return np.where(np.isnan(part), mean, np.where(np.isinf(part), np.where(part > 0, most, least), part))
+    def replacement(array: np.ndarray) -> np.ndarray:
+        return np.where(np.isnan(array), mean, np.where(np.isinf(array), np.where(array > 0, largest, smallest), array))
 
-    return replaced(ins), replaced(outs)
+    return replacement(ins), replacement(outs)
 
 
-def _named(source: Path | np.ndarray) -> str:
+def _name(source: Path | np.ndarray) -> str:
     return str(source) if isinstance(source, Path) else "an array of outputs"
 
 
 def _read(source: Path | np.ndarray) -> np.ndarray:
     """Return the outputs of one round as float64 [run, number]."""
     try:
-        found = np.load(source, allow_pickle=False) if isinstance(source, Path) else np.asarray(source)
-        if isinstance(found, np.ndarray):
-            arrays = [found]
+        content = np.load(source, allow_pickle=False) if isinstance(source, Path) else np.asarray(source)
+        if isinstance(content, np.ndarray):
+            arrays = [content]
         else:
-            with found:
-                arrays = [np.asarray(found[name]) for name in sorted(found.files)]
+            with content:
+                arrays = [np.asarray(content[name]) for name in sorted(content.files)]
     except Exception as error:  # a damaged, encrypted or foreign archive raises a dozen kinds
         remedy = "give a file that numpy.save or numpy.savez wrote, one row for each run"
-        raise InputError(f"{_named(source)} cannot be read ({cut(in_one_line(error))}): {remedy}") from None
+        raise InputError(f"{_name(source)} cannot be read ({cut(in_one_line(error))}): {remedy}") from None
     for array in arrays:
         if array.ndim < 1 or array.dtype.kind not in "biuf":
             raise InputError(
-                f"{_named(source)} has {array.dtype} of shape {array.shape}: give real numbers, one row for each run"
+                f"{_name(source)} has {array.dtype} of shape {array.shape}: give real numbers, one row for each run"
             )
     if len({len(array) for array in arrays}) != 1:
-        raise InputError(f"{_named(source)} has arrays of several lengths, or none: give a row for each run in all")
+        raise InputError(f"{_name(source)} has arrays of several lengths, or none: give a row for each run in all")
     with np.errstate(over="ignore"):  # of longer floating-point numbers, which become infinite
         flat = [array.reshape(len(array), math.prod(array.shape[1:])) for array in arrays]
         return np.concatenate([array.astype(np.float64) for array in flat], axis=1)
@@ -363,27 +364,27 @@ def _read(source: Path | np.ndarray) -> np.ndarray:
 # ---- Scores ----
 
 
-def _tests(ins: World, outs: World, lacking: tuple[np.ndarray, np.ndarray]) -> list[Test]:
+def _outputs_tests(ins: World, outs: World, gaps: tuple[np.ndarray, np.ndarray]) -> list[Test]:
     """Return tests of each kind. What they need to know of the outputs comes from the pilot runs.
 
     Args:
-        lacking: how many numbers are not finite, [run, round] in each world.
+        gaps: how many numbers are not finite, [run, round] in each world.
     """
-    first = [int(len(world[0]) * PILOT) for world in (ins, outs)]
-    pilots = [part[: first[0]] for part in ins], [part[: first[1]] for part in outs]
+    cuts = [int(len(world[0]) * PILOT) for world in (ins, outs)]
+    pilots = [array[: cuts[0]] for array in ins], [array[: cuts[1]] for array in outs]
 
-    def test(kind: str, of_ins: np.ndarray, of_outs: np.ndarray) -> Test:
-        return Test((of_ins[: first[0]], of_outs[: first[1]]), (of_ins[first[0] :], of_outs[first[1] :]), kind)
+    def test(kind: str, inner: np.ndarray, outer: np.ndarray) -> Test:
+        return Test((inner[: cuts[0]], outer[: cuts[1]]), (inner[cuts[0] :], outer[cuts[1] :]), kind)
 
-    scores = [(SHIFT, score) for score in _shifts(*pilots)] + [(SCALE, score) for score in scales(*pilots)]
-    found = [test(kind, score(ins), score(outs)) for kind, score in scores]
-    counts = [np.column_stack([part, part.sum(1)]) for part in lacking] if any(map(np.any, lacking)) else []
-    for here, there in zip(*(part.T for part in counts), strict=True):
-        found += [test(FINITE, sign * here, sign * there) for sign in (1.0, -1.0)]
-    return found
+    scores = [(SHIFT, score) for score in _shift_scores(*pilots)] + [(SCALE, score) for score in scales(*pilots)]
+    tests = [test(kind, score(ins), score(outs)) for kind, score in scores]
+    counts = [np.column_stack([array, array.sum(1)]) for array in gaps] if any(map(np.any, gaps)) else []
+    for inner, outer in zip(*(array.T for array in counts), strict=True):
+        tests += [test(FINITE, sign * inner, sign * outer) for sign in (1.0, -1.0)]
+    return tests
 
 
-def _apart(apart: float, runs: tuple[int, int]) -> Test:
+def _ideal_test(distance: float, runs: tuple[int, int]) -> Test:
     """Return a test whose scores are as evenly spread as can be over two Gaussians of variance 1 that are so far apart.
 
     Args:
@@ -392,67 +393,67 @@ def _apart(apart: float, runs: tuple[int, int]) -> Test:
     pilot = [int(number * PILOT) for number in runs]
 
     def scores(*numbers: int) -> tuple[np.ndarray, np.ndarray]:
-        here, there = (stats.norm.ppf((np.arange(number) + 0.5) / number) for number in numbers)
-        return apart + here, there
+        ins, outs = (stats.norm.ppf((np.arange(number) + 0.5) / number) for number in numbers)
+        return distance + ins, outs
 
     return Test(scores(*pilot), scores(runs[0] - pilot[0], runs[1] - pilot[1]))
 
 
-def _shifts(ins: World, outs: World) -> list[Callable[[World], np.ndarray]]:
+def _shift_scores(ins: World, outs: World) -> list[Callable[[World], np.ndarray]]:
     """Return scores of how the mean is shifted: the log of the likelihood ratio, for Gaussian and for Laplace noise."""
-    here, there = (np.concatenate(world, axis=1) for world in (ins, outs))
-    move = here.mean(0) - there.mean(0)
-    if here.shape[1] <= SHARE * len(there):
-        found = likelihoods(there, (move[None], 0 * move[None]))
-        return [lambda world, score=score: score(np.concatenate(world, axis=1)) for score in found]
-    variance = (here.var(0) + there.var(0)) / 2
+    flat_ins, flat_outs = (np.concatenate(world, axis=1) for world in (ins, outs))
+    move = flat_ins.mean(0) - flat_outs.mean(0)
+    if flat_ins.shape[1] <= MOST_NUMBERS * len(flat_outs):
+        likelihood_scores = likelihoods(flat_outs, (move[None], 0 * move[None]))
+        return [lambda world, score=score: score(np.concatenate(world, axis=1)) for score in likelihood_scores]
+    variance = (flat_ins.var(0) + flat_outs.var(0)) / 2
     weights = np.divide(move, variance, out=np.zeros_like(move), where=variance > 0)
     return [lambda world: np.concatenate(world, axis=1) @ weights]
 
 
-def _with_noise(world: World, factor: float) -> World:
+def _rescaled(world: World, factor: float) -> World:
     """Return the outputs with deviations from their mean, which are taken for the noise, times a factor."""
-    return [part.mean(0) + factor * (part - part.mean(0)) for part in world]
+    return [array.mean(0) + factor * (array - array.mean(0)) for array in world]
 
 
-def _differ(test: Test) -> str:
+def _difference(test: Test) -> str:
     """Return in what the scores of the two worlds differ most: in their mean or spread, or else in their tails."""
-    worlds = test.others()
+    worlds = test.held_out_scores()
 
-    def errors(each: Sequence[np.ndarray]) -> float:
+    def errors_apart(pair: Sequence[np.ndarray]) -> float:
         """Return by how many standard errors two means differ."""
-        here, there = each
-        error = math.sqrt(here.var() / len(here) + there.var() / len(there))
-        return abs(here.mean() - there.mean()) / error if error else 0.0
+        ins, outs = pair
+        error = math.sqrt(ins.var() / len(ins) + outs.var() / len(outs))
+        return abs(ins.mean() - outs.mean()) / error if error else 0.0
 
-    sizes = {MEAN: errors(worlds), SPREAD: errors([np.abs(world - np.median(world)) for world in worlds])}
-    most = max(sizes, key=sizes.__getitem__)
-    return most if sizes[most] > CLEAR or not any(sizes.values()) else TAILS
+    sizes = {MEAN: errors_apart(worlds), SPREAD: errors_apart([np.abs(world - np.median(world)) for world in worlds])}
+    kind = max(sizes, key=sizes.__getitem__)
+    return kind if sizes[kind] > CLEAR_ERRORS or not any(sizes.values()) else TAILS
 
 
-def _equal(ins: World, outs: World, lacking: tuple[np.ndarray, np.ndarray], significance: float) -> tuple[int, int]:
+def _equal_counts(ins: World, outs: World, gaps: tuple[np.ndarray, np.ndarray], significance: float) -> tuple[int, int]:
     """Return how many runs of each world have the same outputs as each other in a round; 0 where that may be chance.
 
     Numbers of few digits coincide: how often two runs do is estimated from the runs that are not the most frequent.
     """
 
-    def most_equal(part: np.ndarray) -> int:
-        counts = sorted(Counter(row.tobytes() for row in part).values())
-        runs, top = len(part), counts[-1] if counts else 0
+    def largest_group(array: np.ndarray) -> int:
+        counts = sorted(Counter(row.tobytes() for row in array).values())
+        runs, largest = len(array), counts[-1] if counts else 0
         pairs = sum(count * (count - 1) / 2 for count in counts[:-1])
-        rest = max(runs - top, 1)
-        chance = min((pairs + 3) / (rest * (rest - 1) / 2 or 1), 1.0)  # of two runs, when pairs are Poisson
-        so_many = special.gammaln(runs + 1) - special.gammaln(top + 1) - special.gammaln(runs - top + 1)
-        return top if so_many + (top - 1) * math.log(chance) < math.log(significance / len(ins) / 2) else 0
+        others = max(runs - largest, 1)
+        chance = min((pairs + 3) / (others * (others - 1) / 2 or 1), 1.0)  # of two runs, when pairs are Poisson
+        log_choices = special.gammaln(runs + 1) - special.gammaln(largest + 1) - special.gammaln(runs - largest + 1)
+        return largest if log_choices + (largest - 1) * math.log(chance) < math.log(significance / len(ins) / 2) else 0
 
-    def in_world(world: World, lacks: np.ndarray) -> int:
-        return max((most_equal(world[place][lacks[:, place] == 0]) for place in varying), default=0)
+    def largest_in_world(world: World, num_not_finite: np.ndarray) -> int:
+        return max((largest_group(world[place][num_not_finite[:, place] == 0]) for place in varying), default=0)
 
     varying = varying_rounds(ins, outs)
-    return in_world(ins, lacking[0]), in_world(outs, lacking[1])
+    return largest_in_world(ins, gaps[0]), largest_in_world(outs, gaps[1])
 
 
-def _bare(ins: np.ndarray, outs: np.ndarray) -> int:
+def _num_noiseless(ins: np.ndarray, outs: np.ndarray) -> int:
     """Return how many numbers are the same in all runs of a world, but not in both worlds."""
     constant = (np.ptp(ins, axis=0) == 0) & (np.ptp(outs, axis=0) == 0)
     return int((constant & (ins[0] != outs[0])).sum())

@@ -17,13 +17,13 @@ from bench.audit.subject import (
     KEPT,
     Stops,
     Subject,
+    calibrated_subject,
     count_releases,
+    epsilon_spent,
     on_family,
     removal,
-    spent,
     subject_of,
     unseen_state,
-    with_noise_for,
 )
 from bench.audit.tasks import BESIDES, FAMILIES, SHAPES
 from bench.audit.text import text_of
@@ -38,7 +38,7 @@ BESIDE_SEEDS = 1_000_003  # between the seeds of the tasks
 Say = Callable[[str], None]
 
 
-class Part(NamedTuple):
+class TaskAudit(NamedTuple):
     """The audit on one task.
 
     family, args, rounds: of the task, and what the method was run with on it.
@@ -47,7 +47,7 @@ class Part(NamedTuple):
     calibrated: the way of accounting to which the noise was calibrated; "" where the noise was given, or there is none.
     removal: what a removed unit is, `subject.ABSENT`, ZERO or KEPT; ABSENT where none is removed.
     reported: name of a number that `round` reports -> whether the canary changes it.
-    unseen: parts of the state that are not public.
+    hidden_state: parts of the state that are not public.
     """
 
     family: str
@@ -58,7 +58,7 @@ class Part(NamedTuple):
     calibrated: str = ""
     removal: str = ABSENT
     reported: Mapping[str, bool] = {}
-    unseen: tuple[str, ...] = ()
+    hidden_state: tuple[str, ...] = ()
 
 
 class Audit(NamedTuple):
@@ -67,14 +67,14 @@ class Audit(NamedTuple):
     method: that was run.
     runs: of the game in each of its two worlds.
     confidence: joint confidence level of all bounds.
-    parts: one for each task; the first is the one that was asked for.
+    task_audits: one for each task; the first is the one that was asked for.
     not_played: family -> why the method did not run on it.
     """
 
     method: str
     runs: int
     confidence: float
-    parts: tuple[Part, ...]
+    task_audits: tuple[TaskAudit, ...]
     not_played: Mapping[str, str] = {}
 
     def __str__(self) -> str:
@@ -106,15 +106,15 @@ class Audit(NamedTuple):
                 "declared": finding.epsilon,
                 "replay_factor": finding.factor,
                 "replay_place": finding.place,
-                "replay_left_out": finding.why,
+                "replay_left_out": finding.reason,
                 "more_often": finding.more_often,
-                "noise_factor": finding.unseen,
-                "test": bound.how if bound else "",
+                "noise_factor": finding.unseen_factor,
+                "test": bound.test if bound else "",
                 "at_delta": bound.delta if bound else finding.release.delta,
                 "declared_there": bound.declared if bound else finding.epsilon,
-                "lower_bound": bound.found if bound else math.nan,
+                "lower_bound": bound.lower_bound if bound else math.nan,
                 "refuted": bound.refutes if bound else False,
-                "score": bound.by if bound else "",
+                "score": bound.score if bound else "",
                 "played": finding.played,
             }
             for finding in self.findings
@@ -124,21 +124,21 @@ class Audit(NamedTuple):
 
     @property
     def family(self) -> str:
-        return self.parts[0].family
+        return self.task_audits[0].family
 
     @property
     def args(self) -> dict[str, Any]:
-        return self.parts[0].args
+        return self.task_audits[0].args
 
     @property
     def left_out(self) -> bool:
         """Whether a unit that is removed takes part in nothing, on all tasks."""
-        return all(part.removal == ABSENT for part in self.parts)
+        return all(task_audit.removal == ABSENT for task_audit in self.task_audits)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The findings on all tasks."""
-        return tuple(finding for part in self.parts for finding in part.findings)
+        return tuple(finding for task_audit in self.task_audits for finding in task_audit.findings)
 
     @property
     def sound(self) -> tuple[Finding, ...]:
@@ -156,18 +156,21 @@ class Audit(NamedTuple):
         the bound that exceeds most; None where none is."""
         refuted = [finding for finding in self.sound if finding.refuted]
 
-        def by(finding: Finding) -> tuple[float, float]:
-            worst = finding.worst
-            return finding.factor if finding.replay_refutes else 0.0, worst.found - worst.declared if worst else 0.0
+        def excess(finding: Finding) -> tuple[float, float]:
+            worst = finding.worst_bound
+            return (
+                finding.factor if finding.replay_refutes else 0.0,
+                worst.lower_bound - worst.declared if worst else 0.0,
+            )
 
-        return max(refuted, key=by, default=None)
+        return max(refuted, key=excess, default=None)
 
     @property
     def strongest(self) -> Finding | None:
         """The proven way of accounting with the smallest epsilon, of several that for which replay would have seen the
         least lack of noise; None where replay decides none."""
-        decided = (each for each in self.sound if each.decided)
-        return min(decided, key=lambda each: (each.epsilon, each.unseen), default=None)
+        decided = (finding for finding in self.sound if finding.decided)
+        return min(decided, key=lambda finding: (finding.epsilon, finding.unseen_factor), default=None)
 
     @property
     def verdict(self) -> str:
@@ -178,7 +181,7 @@ class Audit(NamedTuple):
         return PASSED if self.strongest and not unplayed else INCONCLUSIVE
 
 
-def audited(
+def audit_method(
     method: str | Method,
     *,
     epsilon: float,
@@ -193,28 +196,32 @@ def audited(
 ) -> Audit:
     """Return the audit of a method, as `bench.audit.audit` describes it."""
     check(epsilon, delta, rounds, runs, confidence, seed)
-    tell = say or (lambda line: None)
-    name, loaded = load_method(method) if isinstance(method, str) else (method.make.__name__, method)
-    given = dict(args or {})
-    subject = subject_of(loaded, family=family, rounds=rounds, delta=delta, given=given)
+    report = say or (lambda line: None)
+    name, loaded_method = load_method(method) if isinstance(method, str) else (method.make.__name__, method)
+    given_args = dict(args or {})
+    subject = subject_of(loaded_method, family=family, rounds=rounds, delta=delta, args=given_args)
     if not subject.declares_privacy(rounds):
-        return Audit(name, 0, confidence, (Part(subject.family, subject.args, rounds, 0, ()),))
-    besides = BESIDES.get(subject.family, ()) if family is None else ()
-    options: dict = {"epsilon": None if loaded.noise in given else epsilon, "runs": runs, "say": tell}
-    options |= {"significance": (1 - confidence) / (2 if besides else 1)}
-    parts = [_on_task(subject, seed=seed, **options)]
+        return Audit(name, 0, confidence, (TaskAudit(subject.family, subject.args, rounds, 0, ()),))
+    further_families = BESIDES.get(subject.family, ()) if family is None else ()
+    options: dict = {"epsilon": None if loaded_method.noise in given_args else epsilon, "runs": runs, "say": report}
+    options |= {"significance": (1 - confidence) / (2 if further_families else 1)}
+    task_audits = [_task_audit(subject, seed=seed, **options)]
     not_played: dict[str, str] = {}
-    for place, other in enumerate(besides, start=1):
+    for place, other_family in enumerate(further_families, start=1):
         try:
-            parts.append(_on_task(on_family(subject, other, 2 * rounds), seed=seed + BESIDE_SEEDS * place, **options))
+            task_audits.append(
+                _task_audit(on_family(subject, other_family, 2 * rounds), seed=seed + BESIDE_SEEDS * place, **options)
+            )
             break
         except Exception as error:  # also of a method whose accounting is for other numbers of users or rounds
-            known = error.reason if isinstance(error, Stops) else str(error)
-            not_played[other] = known if isinstance(error, InputError) else in_one_line(error)
-    return Audit(name, runs, confidence, tuple(parts), not_played)
+            reason = error.reason if isinstance(error, Stops) else str(error)
+            not_played[other_family] = reason if isinstance(error, InputError) else in_one_line(error)
+    return Audit(name, runs, confidence, tuple(task_audits), not_played)
 
 
-def _on_task(subject: Subject, *, epsilon: float | None, runs: int, seed: int, significance: float, say: Say) -> Part:
+def _task_audit(
+    subject: Subject, *, epsilon: float | None, runs: int, seed: int, significance: float, say: Say
+) -> TaskAudit:
     """Return the audit on one task.
 
     Args:
@@ -223,46 +230,46 @@ def _on_task(subject: Subject, *, epsilon: float | None, runs: int, seed: int, s
     """
     released, calibrated = count_releases(subject), ""
     if epsilon is not None:
-        subject, calibrated = with_noise_for(subject, epsilon, released)
+        subject, calibrated = calibrated_subject(subject, epsilon, released)
     readings = subject.readings()
     relations = list(dict.fromkeys(release.neighbors for release in readings.values()))
-    removed = removal(subject) if ADD_OR_REMOVE in relations else ABSENT
+    removed_unit = removal(subject) if ADD_OR_REMOVE in relations else ABSENT
     # A coordinate is replaced along its own axis only.
     shapes = SHAPES[:1] if "coordinate" in subject.units else FAMILIES[subject.family].shapes
     say(f"{subject.family}: the same keys with a canary and without")
     replays = {relation: replay(subject, relation, shapes, released, seed) for relation in relations}
-    playable = [relation for relation in relations if relation != ADD_OR_REMOVE or removed != KEPT]
+    playable = [relation for relation in relations if relation != ADD_OR_REMOVE or removed_unit != KEPT]
     say(f"{subject.family}: {runs:,} runs with a canary and as many without")
     games = {relation: play(subject, relation, shapes, runs=runs, seed=seed + 1) for relation in playable}
     # A count and a Gaussian bound for each relation, and a count for each way of accounting.
-    each = significance / (2 * len(relations) + len(readings))
+    share_of_bound = significance / (2 * len(relations) + len(readings))
     findings = []
     for key, release in readings.items():
-        replayed, played = replays[release.neighbors], release.neighbors in games
+        replay_result, played = replays[release.neighbors], release.neighbors in games
         findings.append(
             Finding(
                 key,
                 release,
-                spent(release, released),
-                by_game(release, released, games[release.neighbors], each) if played else (),
-                replayed.factor(release, released, 1 if played else 2),
-                replayed.largest(release, released),
-                replayed.why,
-                replayed.more_often(release, released),
+                epsilon_spent(release, released),
+                by_game(release, released, games[release.neighbors], share_of_bound) if played else (),
+                replay_result.factor(release, released, 1 if played else 2),
+                replay_result.largest_place(release, released),
+                replay_result.reason,
+                replay_result.more_often(release, released),
                 subject.family,
                 played,
             )
         )
-    changed = set().union(*(found.reported for found in replays.values()))
+    changed = set().union(*(replay_result.changed_names for replay_result in replays.values()))
     names = next(iter(replays.values())).names
-    return Part(
+    return TaskAudit(
         subject.family,
         subject.args,
         subject.rounds,
         released,
         tuple(findings),
         calibrated,
-        removed,
+        removed_unit,
         {name: name in changed for name in names},
         tuple(unseen_state(subject)),
     )

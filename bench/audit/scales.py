@@ -23,26 +23,26 @@ def scales(ins: World, outs: World) -> list[Callable[[World], np.ndarray]]:
     Args:
         ins, outs: pilot runs with and without the canary, from which the centres and the units of numbers come.
     """
-    centres = [(here.mean(0) + there.mean(0)) / 2 for here, there in zip(ins, outs, strict=True)]
-    spreads = [(here.std(0), there.std(0)) for here, there in zip(ins, outs, strict=True)]
-    largest = [max(part.max(initial=0.0) for part in both) for both in spreads]
-    floors = [max(FLOOR * here, LOWEST * max(largest)) or 1.0 for here in largest]
-    units = [np.maximum(without, floor) for (_, without), floor in zip(spreads, floors, strict=True)]
+    centres = [(in_array.mean(0) + out_array.mean(0)) / 2 for in_array, out_array in zip(ins, outs, strict=True)]
+    spreads = [(in_array.std(0), out_array.std(0)) for in_array, out_array in zip(ins, outs, strict=True)]
+    largest = [max(spread.max(initial=0.0) for spread in pair) for pair in spreads]
+    floors = [max(FLOOR * in_array, LOWEST * max(largest)) or 1.0 for in_array in largest]
+    units = [np.maximum(out_spread, floor) for (_, out_spread), floor in zip(spreads, floors, strict=True)]
 
     def size(place: int, world: World) -> np.ndarray:
         return np.square((world[place] - centres[place]) / units[place]).sum(1) + NOTHING
 
-    def together(sign: float, places: Sequence[int]) -> Callable[[World], np.ndarray]:
+    def score_of_total(sign: float, places: Sequence[int]) -> Callable[[World], np.ndarray]:
         return lambda world: sign * np.log(np.sum([size(place, world) for place in places], axis=0))
 
-    def counting(sign: float, places: Sequence[int]) -> Callable[[World], np.ndarray]:
+    def score_of_product(sign: float, places: Sequence[int]) -> Callable[[World], np.ndarray]:
         return lambda world: sign * np.sum([np.log(size(place, world)) for place in places], axis=0)
 
     rounds = varying_rounds(ins, outs)
-    each = [together(sign, [place]) for place in rounds for sign in (1.0, -1.0)]
+    scores = [score_of_total(sign, [place]) for place in rounds for sign in (1.0, -1.0)]
     if len(rounds) < 2:
-        return each
-    return each + [score(sign, rounds) for score in (together, counting) for sign in (1.0, -1.0)]
+        return scores
+    return scores + [score(sign, rounds) for score in (score_of_total, score_of_product) for sign in (1.0, -1.0)]
 
 
 def varying_rounds(ins: World, outs: World) -> list[int]:

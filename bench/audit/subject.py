@@ -25,7 +25,7 @@ TRIED_NOISE = 2.0  # a multiplier at which every accountant gives a number, to f
 CHUNK = 1000  # runs at once
 RELEASED = "released"  # what `round` reports of the number of releases
 ABSENT, ZERO, KEPT = "absent", "zero", "kept"  # what a removed canary is
-LITTLE, STILL = 1e-7, 1e-3  # a noise multiplier that is next to nothing, and what it moves nothing by
+LITTLE_NOISE, NO_CHANGE = 1e-7, 1e-3  # a noise multiplier that is next to nothing, and what it moves nothing by
 
 
 class Stops(InputError):
@@ -76,7 +76,7 @@ class Subject(NamedTuple):
 
     def declares_privacy(self, rounds: int) -> bool:
         """Return whether a proven way of accounting declares a finite epsilon for this number of rounds."""
-        return any(release.sound and spent(release, rounds) < math.inf for release in self.readings().values())
+        return any(release.sound and epsilon_spent(release, rounds) < math.inf for release in self.readings().values())
 
     @property
     def scales_noise(self) -> bool:
@@ -84,47 +84,49 @@ class Subject(NamedTuple):
         return self.method.noise in self.args
 
 
-def subject_of(method: Method, *, family: str | None, rounds: int, delta: float, given: Mapping[str, Any]) -> Subject:
+def subject_of(method: Method, *, family: str | None, rounds: int, delta: float, args: Mapping[str, Any]) -> Subject:
     """Return the first family of tasks that the method accepts and whose units it protects.
 
     Args:
         family: a name in FAMILIES; None tries all.
-        given: arguments of the method, which take precedence over those of the family and the method's own defaults.
+        args: arguments of the method, which take precedence over those of the family and the method's own defaults.
 
     Raises:
         InputError: unknown names, a missing argument, or no task that fits, with the method's message for each.
     """
     keywords, _ = parameters(method)
-    for name in given:
+    for name in args:
         if name not in keywords:
             raise unknown_name(f"argument of {method.make.__name__}", name, keywords)
     if family is not None and family not in FAMILIES:
         raise unknown_name("family of tasks", family, FAMILIES)
-    for name, value in given.items():  # out of its range on any task
+    for name, value in args.items():  # out of its range on any task
         argument(method, name, value)
-    refused: dict[str, list[str]] = {}  # reason -> families
-    of_given: list[InputError] = []  # of tasks that the method accepts, but not with the given values
+    refusals: dict[str, list[str]] = {}  # reason -> families
+    errors_of_given: list[InputError] = []  # of tasks that the method accepts, but not with the given values
     for name in [family] if family else FAMILIES:
         try:
-            subject = _on(name, method, rounds, delta, given)
+            subject = _subject_on(name, method, rounds, delta, args)
             if family or subject.units & {*FAMILIES[name].units}:
                 return subject
             reason = f"a canary is no {' and no '.join(sorted(subject.units))}"
         except InputError as error:
-            if given and _fits(name, method, rounds, delta):
-                of_given.append(error)
+            if args and _fits(name, method, rounds, delta):
+                errors_of_given.append(error)
             reason = str(error).rstrip(".")
-        refused.setdefault(reason, []).append(name)
-    if of_given:
-        raise of_given[0]
-    why = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in refused.items())
-    raise InputError(f"{method.make.__name__} fits no audit task ({why}): give its arguments with --set, or --family")
+        refusals.setdefault(reason, []).append(name)
+    if errors_of_given:
+        raise errors_of_given[0]
+    reasons = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in refusals.items())
+    raise InputError(
+        f"{method.make.__name__} fits no audit task ({reasons}): give its arguments with --set, or --family"
+    )
 
 
 def _fits(family: str, method: Method, rounds: int, delta: float) -> bool:
     """Return whether the method accepts the family's task with the arguments that the audit has for it."""
     try:
-        return bool(_on(family, method, rounds, delta, {}).units & {*FAMILIES[family].units})
+        return bool(_subject_on(family, method, rounds, delta, {}).units & {*FAMILIES[family].units})
     except InputError:
         return False
 
@@ -134,20 +136,20 @@ def families_of(method: Method) -> list[str]:
     canary is a unit that it protects, but only the first of those in `BESIDES`; one of them where it declares no
     privacy on any.
     """
-    fitting, declares = [], False
+    fitting, any_private = [], False
     for name, family in FAMILIES.items():
         try:
-            subject = _on(name, method, 1, 1e-5, {})
+            subject = _subject_on(name, method, 1, 1e-5, {})
             units = subject.units
         except InputError:
             continue
         if units & {*family.units}:
             fitting.append(name)
-            declares |= subject.declares_privacy(1)
-    for several in BESIDES.values():  # the first one stands for the others
-        first = next((name for name in several if name in fitting), None)
-        fitting = [name for name in fitting if name not in several or name == first]
-    return fitting if declares else fitting[:1]
+            any_private |= subject.declares_privacy(1)
+    for alternatives in BESIDES.values():  # the first one stands for the others
+        first = next((name for name in alternatives if name in fitting), None)
+        fitting = [name for name in fitting if name not in alternatives or name == first]
+    return fitting if any_private else fitting[:1]
 
 
 @cache  # an audit asks for it a hundred times
@@ -155,17 +157,19 @@ def _task(family: str) -> Task:
     return FAMILIES[family].task(jnp.asarray(canary("axis", FAMILIES[family].features)), jnp.asarray(True))
 
 
-def _on(family: str, method: Method, rounds: int, delta: float, given) -> Subject:
+def _subject_on(family: str, method: Method, rounds: int, delta: float, given_args) -> Subject:
     task, keywords = _task(family), parameters(method)[0]
-    known = FAMILIES[family].arguments(task, rounds) | {method.noise: TRIED_NOISE} | given
-    values = {key: value for key, value in known.items() if key in keywords}
-    missing = [key for key, parameter in keywords.items() if parameter.default is parameter.empty and key not in values]
-    for key in [key for key in missing if key in method.space]:  # any value that a comparison would try
-        tried = method.space[key]
-        values[key] = tried.at(0.5) if isinstance(tried, Interval) else tried[0]
-        missing.remove(key)
+    usual = FAMILIES[family].arguments(task, rounds) | {method.noise: TRIED_NOISE} | given_args
+    values = {name: value for name, value in usual.items() if name in keywords}
+    missing = [
+        name for name, parameter in keywords.items() if parameter.default is parameter.empty and name not in values
+    ]
+    for name in [name for name in missing if name in method.space]:  # any value that a comparison would try
+        candidates = method.space[name]
+        values[name] = candidates.at(0.5) if isinstance(candidates, Interval) else candidates[0]
+        missing.remove(name)
     if missing:
-        raise InputError(f"no value for {', '.join(missing)}: {' '.join(f'--set {key}=VALUE' for key in missing)}")
+        raise InputError(f"no value for {', '.join(missing)}: {' '.join(f'--set {name}=VALUE' for name in missing)}")
     args = arguments(method, values)
     method.fits(task, **args)
     return Subject(method, family, args, rounds, delta)
@@ -178,18 +182,18 @@ def on_family(subject: Subject, family: str, rounds: int) -> Subject:
     Raises:
         InputError: where the method refuses it.
     """
-    here, there = (
-        FAMILIES[name].arguments(_task(name), number)
-        for name, number in ((subject.family, subject.rounds), (family, rounds))
+    present_args, new_args = (
+        FAMILIES[name].arguments(_task(name), num_rounds)
+        for name, num_rounds in ((subject.family, subject.rounds), (family, rounds))
     )
     args = subject.args | {
-        name: max(1, round(subject.args[name] * there[name] / here[name]))
-        for name in here
-        if isinstance(subject.args.get(name), int) and there[name] != here[name]
+        name: max(1, round(subject.args[name] * new_args[name] / present_args[name]))
+        for name in present_args
+        if isinstance(subject.args.get(name), int) and new_args[name] != present_args[name]
     }
-    other = subject._replace(family=family, rounds=rounds, args=args)
-    other.method.fits(other.task, **args)
-    return other
+    new_subject = subject._replace(family=family, rounds=rounds, args=args)
+    new_subject.method.fits(new_subject.task, **args)
+    return new_subject
 
 
 class Data(NamedTuple):
@@ -207,30 +211,30 @@ def data_of(subject: Subject, relation: str, shape: str, world: int) -> Data:
         relation: of `bench.privacy.events`.
         shape: as for `Subject.canary`.
     """
-    unit, removed = subject.canary(shape), relation == ADD_OR_REMOVE
-    if world == 2 or (world == 1 and (removed or shape == OVERFLOW)):  # nothing replaces one without a finite size
-        unit_there = np.zeros_like(unit)
+    vector, is_removed = subject.canary(shape), relation == ADD_OR_REMOVE
+    if world == 2 or (world == 1 and (is_removed or shape == OVERFLOW)):  # nothing replaces one without a finite size
+        placed = np.zeros_like(vector)
     else:
-        unit_there = -unit if world else unit
-    return Data(unit_there, world == 0 or (world == 1 and not removed))
+        placed = -vector if world else vector
+    return Data(placed, world == 0 or (world == 1 and not is_removed))
 
 
 class Views(NamedTuple):
     """What is public in runs, and what methods report besides.
 
-    seen: the changes of what is public from round to round, float32 [run, 1 + round, number], the first what is public
-        before the first round. The last number is `released`, if the method reports it: the epsilon of a run depends on
+    changes: of what is public from round to round, float32 [run, 1 + round, number]; the first is what is public before
+        the first round. The last number is `released`, if the method reports it: the epsilon of a run depends on
         it, so it is public.
     released: the most releases of any run.
     info: name -> the other numbers that `round` reports, which are not public, [run, round].
-    counts: whether the last number of `seen` is `released`.
-    finite: in which runs everything that is public is finite, [run]; `seen` has 0 for numbers that are not.
+    has_counts: whether the last number of `changes` is `released`.
+    finite: in which runs everything that is public is finite, [run]; `changes` has 0 for numbers that are not.
     """
 
-    seen: np.ndarray
+    changes: np.ndarray
     released: int
     info: dict[str, np.ndarray]
-    counts: bool
+    has_counts: bool
     finite: np.ndarray
 
 
@@ -244,25 +248,25 @@ def run(subject: Subject, data: Data, keys, *, start: float = 0.0, finite: bool 
     Raises:
         InputError: where the method stops on the task, or what is public is not finite.
     """
-    with _stopping(subject):
-        ran = _in_chunks(subject, data, keys, start)
-    if finite and not ran.finite.all():
+    with _stops_named(subject):
+        views = _views_in_chunks(subject, data, keys, start)
+    if finite and not views.finite.all():
         name = subject.method.make.__name__
         raise InputError(
-            f"what {name} makes public is not finite in {np.sum(~ran.finite):,} of {len(keys):,} runs: take "
+            f"what {name} makes public is not finite in {np.sum(~views.finite):,} of {len(keys):,} runs: take "
             "smaller steps (--set), or look for what overflows"
         )
-    return ran
+    return views
 
 
 @contextmanager
-def _stopping(subject: Subject) -> Iterator[None]:
+def _stops_named(subject: Subject) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        known = isinstance(error, InputError)
-        wrong = str(error) if known else f"{subject.method.make.__name__} fails: {in_one_line(error)}"
-        raise Stops(subject.family, wrong) from error
+        is_known = isinstance(error, InputError)
+        reason = str(error) if is_known else f"{subject.method.make.__name__} fails: {in_one_line(error)}"
+        raise Stops(subject.family, reason) from error
 
 
 class _Rounds(NamedTuple):
@@ -273,21 +277,21 @@ class _Rounds(NamedTuple):
     hypers: dict[str, jax.Array]
 
     @classmethod
-    def of(cls, subject: Subject, start: float = 0.0) -> "_Rounds":
+    def of_subject(cls, subject: Subject, start: float = 0.0) -> "_Rounds":
         """Return those of a subject whose model starts from other numbers by `start`."""
         static, hypers = compiled_arguments(subject.method, subject.args)
-        of_run = _of_run(subject.family, start)
-        program = engine.Program(subject.method.make, static, 1, False, of_run, _look, engine.nothing)
+        task_of_run = _task_of_run(subject.family, start)
+        program = engine.Program(subject.method.make, static, 1, False, task_of_run, _observation, engine.nothing)
         return cls(program, subject.task, hypers)
 
-    def begin(self, runs) -> tuple[State, jax.Array]:
+    def start(self, runs) -> tuple[State, jax.Array]:
         """Return the state before the first round, and what is public then, [run, number]."""
-        return _first(self.task, runs, self.hypers, program=self.program)
+        return _first_state(self.task, runs, self.hypers, program=self.program)
 
-    def go_on(self, runs, state: State, number: int):
+    def advance(self, runs, state: State, number: int):
         """Return the state after round `number`, what is public then, and what the round reports, each [run, ...]."""
-        state, looks = _next(self.task, runs, self.hypers, state, number, program=self.program)
-        return state, *jax.device_get(looks)
+        state, observations = _next_state(self.task, runs, self.hypers, state, number, program=self.program)
+        return state, *jax.device_get(observations)
 
 
 def _chunks(keys, data: Data) -> Iterator[tuple]:
@@ -298,26 +302,26 @@ def _chunks(keys, data: Data) -> Iterator[tuple]:
         yield runs, (canaries, jnp.full(CHUNK, data.present))
 
 
-def _in_chunks(subject: Subject, data: Data, keys, start: float) -> Views:
-    rounds, parts = _Rounds.of(subject, start), []
+def _views_in_chunks(subject: Subject, data: Data, keys, start: float) -> Views:
+    rounds, chunks = _Rounds.of_subject(subject, start), []
     for runs in _chunks(keys, data):
-        state, first = rounds.begin(runs)
-        seen, infos = [np.asarray(first)], []
+        state, start_row = rounds.start(runs)
+        rows, infos = [np.asarray(start_row)], []
         for number in range(subject.rounds):
-            state, after, info = rounds.go_on(runs, state, number)
-            seen, infos = [*seen, after], [*infos, info]
-        parts.append((np.stack(seen, axis=1), jax.tree.map(lambda *leaves: np.stack(leaves, axis=1), *infos)))
-    seen, info = jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(keys)], *parts)
+            state, row, info = rounds.advance(runs, state, number)
+            rows, infos = [*rows, row], [*infos, info]
+        chunks.append((np.stack(rows, axis=1), jax.tree.map(lambda *leaves: np.stack(leaves, axis=1), *infos)))
+    rows, info = jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(keys)], *chunks)
     with np.errstate(invalid="ignore", over="ignore"):  # of numbers that are not finite
-        changes = np.concatenate([seen[:, :1], np.diff(seen, axis=1)], axis=1)
-    most, released = subject.rounds, info.pop(RELEASED, None)
+        changes = np.concatenate([rows[:, :1], np.diff(rows, axis=1)], axis=1)
+    num_releases, released = subject.rounds, info.pop(RELEASED, None)
     if released is not None:
-        most = int(np.rint(released.sum(axis=1).max()))
-        counted = np.pad(released, [(0, 0), (1, 0)])
-        changes = np.concatenate([changes, counted[..., None]], axis=2)
+        num_releases = int(np.rint(released.sum(axis=1).max()))
+        counts = np.pad(released, [(0, 0), (1, 0)])
+        changes = np.concatenate([changes, counts[..., None]], axis=2)
     finite = np.asarray(np.isfinite(changes).all(axis=(1, 2)))
     changes = changes if finite.all() else np.nan_to_num(changes, nan=0.0, posinf=0.0, neginf=0.0)
-    return Views(changes, most, info, released is not None, finite)
+    return Views(changes, num_releases, info, released is not None, finite)
 
 
 def steps(subject: Subject, worlds: Sequence[Data], keys) -> Iterator[tuple[list[np.ndarray], float | None]]:
@@ -326,24 +330,24 @@ def steps(subject: Subject, worlds: Sequence[Data], keys) -> Iterator[tuple[list
 
     All runs of all worlds begin the round from one state: that of one run in the last world.
     """
-    rounds = _Rounds.of(subject)
-    state, before = rounds.begin(next(_chunks(keys, worlds[-1])))
+    rounds = _Rounds.of_subject(subject)
+    state, before = rounds.start(next(_chunks(keys, worlds[-1])))
     for number in range(subject.rounds):
-        alike = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf[:1], leaf.shape), state)
-        after = [[rounds.go_on(runs, alike, number) for runs in _chunks(keys, data)] for data in worlds]
+        same_state = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf[:1], leaf.shape), state)
+        results = [[rounds.advance(runs, same_state, number) for runs in _chunks(keys, data)] for data in worlds]
         base = np.asarray(before[0], np.float64)
-        seen = [np.concatenate([public for _, public, _ in world])[: len(keys)] - base for world in after]
-        counts = [info[RELEASED].max() for _, _, info in after[-1] if RELEASED in info]
-        yield seen, float(max(counts)) if counts else None
-        state, before, _ = after[-1][0]
+        changes = [np.concatenate([public for _, public, _ in world])[: len(keys)] - base for world in results]
+        counts = [info[RELEASED].max() for _, _, info in results[-1] if RELEASED in info]
+        yield changes, float(max(counts)) if counts else None
+        state, before, _ = results[-1][0]
 
 
 @cache  # one function for each, by which a compiled program is known
-def _of_run(family: str, start: float) -> Callable:
+def _task_of_run(family: str, start: float) -> Callable:
     """Return (task, (canary, present)) -> the task of a run, whose model starts from other numbers by `start`."""
 
-    def task_of(_: Task, given: tuple[Any, Any]) -> Task:
-        task = FAMILIES[family].task(*given)
+    def task_of(_: Task, canary_and_presence: tuple[Any, Any]) -> Task:
+        task = FAMILIES[family].task(*canary_and_presence)
         if start:
             task = dataclasses.replace(task, init_params=jax.tree.map(lambda leaf: leaf + start, task.init_params))
         return task
@@ -351,33 +355,35 @@ def _of_run(family: str, start: float) -> Callable:
     return task_of
 
 
-def _seen(_: Task, algorithm: Algorithm, state: State) -> jax.Array:
+def _public_numbers(_: Task, algorithm: Algorithm, state: State) -> jax.Array:
     """Return all numbers that are public, [number]."""
     public = (algorithm.public or algorithm.params)(state)
     leaves = [jnp.ravel(jnp.asarray(leaf)).astype(jnp.float32) for leaf in jax.tree.leaves(public)]
     return jnp.concatenate([jnp.zeros(0), *leaves])
 
 
-def _look(task: Task, algorithm: Algorithm, state: State, info: dict[str, Any]):
-    return _seen(task, algorithm, state), {name: jnp.asarray(value, jnp.float32) for name, value in info.items()}
+def _observation(task: Task, algorithm: Algorithm, state: State, info: dict[str, Any]):
+    return _public_numbers(task, algorithm, state), {
+        name: jnp.asarray(value, jnp.float32) for name, value in info.items()
+    }
 
 
 @partial(jax.jit, static_argnames="program")
-def _first(task: Task, runs, hypers, *, program: engine.Program):
+def _first_state(task: Task, runs, hypers, *, program: engine.Program):
     """Return the state before the first round, and what is public then, [run, number]."""
     state, _ = engine.start(task, runs, hypers, program=program)
-    return state, engine.scored(program, task, runs, hypers, state, _seen)
+    return state, engine.scored(program, task, runs, hypers, state, _public_numbers)
 
 
 @partial(jax.jit, static_argnames="program")  # which, other than `engine.advance`, leaves the state for another use
-def _next(task: Task, runs, hypers, state, number, *, program: engine.Program):
-    state, looks, _ = engine.advance(task, runs, hypers, state, number, program=program)
-    return state, jax.tree.map(lambda leaf: leaf[0], looks)
+def _next_state(task: Task, runs, hypers, state, number, *, program: engine.Program):
+    state, observations, _ = engine.advance(task, runs, hypers, state, number, program=program)
+    return state, jax.tree.map(lambda leaf: leaf[0], observations)
 
 
 def leaf_of(subject: Subject, place: int) -> str:
     """Return the name of the part of what is public that has the number at this place."""
-    rounds = _Rounds.of(subject)
+    rounds = _Rounds.of_subject(subject)
     algorithm = rounds.program.algorithm(rounds.task, rounds.hypers)
     public = jax.eval_shape(lambda key: (algorithm.public or algorithm.params)(algorithm.init(key)), jax.random.key(0))
     paths = jax.tree_util.tree_flatten_with_path(public)[0]
@@ -387,7 +393,7 @@ def leaf_of(subject: Subject, place: int) -> str:
 
 def unseen_state(subject: Subject) -> list[str]:
     """Return the names of the parts of a method's state that `public` leaves out."""
-    rounds = _Rounds.of(subject)
+    rounds = _Rounds.of_subject(subject)
 
     def algorithm() -> Algorithm:
         return rounds.program.algorithm(rounds.task, rounds.hypers)
@@ -423,32 +429,32 @@ def removal(subject: Subject) -> str:
     absent unit out of everything they compute. Whether data of 0 contribute is seen where the model starts from ones,
     with next to no noise and no canary: a regulariser in a clipped message, or a count, then moves what is public.
     """
-    unit = subject.canary("axis")
+    vector = subject.canary("axis")
     keys = jax.random.split(jax.random.key(0), CHUNK)
-    there, zero = (run(subject, Data(each, False), keys).seen for each in (unit, 0 * unit))
-    if np.array_equal(there, zero):
+    with_data, with_zeros = (run(subject, Data(values, False), keys).changes for values in (vector, 0 * vector))
+    if np.array_equal(with_data, with_zeros):
         return ABSENT
     if not subject.scales_noise:
         return KEPT
-    quiet = subject._replace(args=subject.args | {subject.method.noise: LITTLE})
+    quiet_subject = subject._replace(args=subject.args | {subject.method.noise: LITTLE_NOISE})
     keys = jax.random.split(jax.random.key(1), CHUNK)
-    starts = subject.family not in NETWORKS  # a network's own start is where data of 0 have no gradient
-    ran = run(quiet, Data(0 * unit, False), keys, start=1.0 if starts else 0.0)
-    changes = ran.seen[:, 1:, : ran.seen.shape[2] - ran.counts]
-    return ZERO if np.abs(changes).max(initial=0.0) < STILL else KEPT
+    starts_from_ones = subject.family not in NETWORKS  # a network's own start is where data of 0 have no gradient
+    views = run(quiet_subject, Data(0 * vector, False), keys, start=1.0 if starts_from_ones else 0.0)
+    changes = views.changes[:, 1:, : views.changes.shape[2] - views.has_counts]
+    return ZERO if np.abs(changes).max(initial=0.0) < NO_CHANGE else KEPT
 
 
-def spent(release: Release, rounds: int, delta: float | None = None) -> float:
+def epsilon_spent(release: Release, rounds: int, delta: float | None = None) -> float:
     """Return the epsilon of a release after this number of rounds, at its own delta or another one."""
     return accounting.epsilon(release if delta is None else release._replace(delta=delta), rounds)
 
 
-def with_noise_for(subject: Subject, epsilon: float, released: int) -> tuple[Subject, str]:
+def calibrated_subject(subject: Subject, epsilon: float, released: int) -> tuple[Subject, str]:
     """Return the subject with the least noise at which some sound way of accounting keeps within epsilon, and the name
     of that way; the subject unchanged, and "", where none depends on noise.
     """
 
-    def run_of(name: str) -> Callable[[float], Release]:
+    def release_of_run(name: str) -> Callable[[float], Release]:
         """Return the releases of a run as one round's, because some methods release only before the first round."""
 
         def release(sigma: float) -> Release:
@@ -458,8 +464,8 @@ def with_noise_for(subject: Subject, epsilon: float, released: int) -> tuple[Sub
         return release
 
     sound = [name for name, release in subject.readings().items() if release.sound]
-    finite = [name for name in sound if 0 < spent(subject.readings()[name], released) < math.inf]
+    finite = [name for name in sound if 0 < epsilon_spent(subject.readings()[name], released) < math.inf]
     if not finite or not subject.scales_noise:
         return subject, ""
-    sigma, calibrated = min((accounting.noise_multiplier(epsilon, run_of(name), 1), name) for name in finite)
+    sigma, calibrated = min((accounting.noise_multiplier(epsilon, release_of_run(name), 1), name) for name in finite)
     return subject._replace(args=subject.args | {subject.method.noise: sigma}), calibrated

@@ -34,7 +34,7 @@ FEATURES = 9  # of most tasks
 CHANNELS, STRIDES = (2, 4), (5, 1)  # of the convolutions
 SHAPES = ("axis", "dense")
 OVERFLOW = "overflow"  # a canary of infinite coordinates, whose message is not finite
-PAIR, MANY = 2, 32  # users of the tasks with few, and features, whose number tells how large a change is
+NUM_PAIR, MANY_FEATURES = 2, 32  # users of the tasks with few, and features, whose number tells how large a change is
 LEAVES = ("first", "second", "third", "fourth")  # of the model of `layers`
 
 
@@ -51,15 +51,17 @@ def product_loss(w: Array, theta: Array, example) -> Array:
 
 def layered_loss(w: dict[str, Array], theta: dict[str, Array], example) -> Array:
     """Return `product_loss` for a model in the leaves LEAVES."""
-    one, other = (jnp.concatenate([jnp.ravel(leaves[name]) for name in LEAVES if name in w]) for leaves in (w, theta))
-    return product_loss(one, other, example)
+    shared, local = (
+        jnp.concatenate([jnp.ravel(leaves[name]) for name in LEAVES if name in w]) for leaves in (w, theta)
+    )
+    return product_loss(shared, local, example)
 
 
 def leaves_of(number: int) -> dict[str, tuple[int, ...]]:
     """Return the shapes of leaves with this many numbers together, of as many numbers each as can be."""
-    each = number // len(LEAVES)
-    wide = (2, each // 2) if each % 2 == 0 else (1, each)
-    shapes = ((number - 3 * each,), wide, wide[::-1], (each,))
+    size = number // len(LEAVES)
+    matrix = (2, size // 2) if size % 2 == 0 else (1, size)
+    shapes = ((number - 3 * size,), matrix, matrix[::-1], (size,))
     return {name: shape for name, shape in zip(LEAVES, shapes, strict=True) if math.prod(shape)}
 
 
@@ -104,10 +106,10 @@ def _units(canary: Array, number: int = FEWEST) -> Array:
     return jnp.zeros((number, canary.shape[0])).at[0].set(SIZE * canary)
 
 
-def _linear(inputs: Array, name: str, near: np.ndarray | None = None, speaking: int = 1) -> Task:
+def _linear_task(inputs: Array, name: str, neighbors: np.ndarray | None = None, num_speaking: int = 1) -> Task:
     """Return the task of these inputs [client, example, feature], for methods of all families.
 
-    `near` [client, client] marks neighbours, and the first `speaking` agents have a budget.
+    `neighbors` [client, client] marks neighbours, and the first `num_speaking` agents have a budget.
     """
     clients, examples, features = inputs.shape
     return Task(
@@ -115,12 +117,12 @@ def _linear(inputs: Array, name: str, near: np.ndarray | None = None, speaking: 
         num_examples=jnp.full(clients, examples, jnp.int32),
         train=(inputs, jnp.ones((clients, examples))),
         peers=None
-        if near is None
+        if neighbors is None
         else Peers(
-            graph=from_weights(near),
+            graph=from_weights(neighbors),
             regularization=jnp.ones(clients),
             smoothness=jnp.ones(clients),
-            budget=(jnp.arange(clients) < speaking).astype(jnp.float32),
+            budget=(jnp.arange(clients) < num_speaking).astype(jnp.float32),
         ),
         loss=product_loss,
         linear=Linear(product, (SIZE * features**0.5, SIZE)),
@@ -131,11 +133,11 @@ def _linear(inputs: Array, name: str, near: np.ndarray | None = None, speaking: 
 
 def users(canary: Array, present: Array) -> Task:
     """Return a task whose canary is a user, who has several copies of one example."""
-    return _of_users(canary, present, FEWEST, "audit_users")
+    return _task_of_users(canary, present, FEWEST, "audit_users")
 
 
-def _of_users(canary: Array, present: Array, number: int, name: str) -> Task:
-    task = _linear(jnp.repeat(_units(canary, number)[:, None], FEWEST, axis=1), name)
+def _task_of_users(canary: Array, present: Array, number: int, name: str) -> Task:
+    task = _linear_task(jnp.repeat(_units(canary, number)[:, None], FEWEST, axis=1), name)
     return dataclasses.replace(task, present=jnp.ones(number, bool).at[0].set(present))
 
 
@@ -145,14 +147,14 @@ def pair(canary: Array, present: Array) -> Task:
     Rounds without a participant, or with the canary alone, are frequent, so that noise or a divisor that depends on who
     takes part shows. A model of many features tells by what its change was divided.
     """
-    return _of_users(canary, present, PAIR, "audit_pair")
+    return _task_of_users(canary, present, NUM_PAIR, "audit_pair")
 
 
 def layers(canary: Array, present: Array) -> Task:
     """Return the same task with a model of several leaves, of which the dense canary has an equal share in each."""
-    whole = pair(canary, present)
+    pair_task = pair(canary, present)
     return dataclasses.replace(
-        whole,
+        pair_task,
         init_params={name: jnp.zeros(shape) for name, shape in leaves_of(canary.shape[0]).items()},
         loss=layered_loss,
         linear=None,
@@ -162,20 +164,22 @@ def layers(canary: Array, present: Array) -> Task:
 
 def heads(canary: Array, present: Array) -> Task:
     """Return the task of `users` with a model in two parts, in both of which a canary's gradient is the same."""
-    whole = users(canary, present)
-    start = {name: jnp.zeros_like(whole.init_params) for name in ("body", "head")}
+    users_task = users(canary, present)
+    start = {name: jnp.zeros_like(users_task.init_params) for name in ("body", "head")}
     return dataclasses.replace(
-        whole, init_params=start, loss=headed_loss, head=Head(("head",)), linear=None, name="audit_heads"
+        users_task, init_params=start, loss=headed_loss, head=Head(("head",)), linear=None, name="audit_heads"
     )
 
 
 def records(canary: Array, present: Array) -> Task:
     """Return a task whose canary is a record of its only client."""
     inputs = _units(canary)[None]
-    return dataclasses.replace(_linear(inputs, "audit_records"), present_examples=_existing(inputs.shape[:2], present))
+    return dataclasses.replace(
+        _linear_task(inputs, "audit_records"), present_examples=_presence(inputs.shape[:2], present)
+    )
 
 
-def _existing(shape: tuple[int, ...], present: Array, clients: int = 1) -> Array:
+def _presence(shape: tuple[int, ...], present: Array, clients: int = 1) -> Array:
     """Return which examples are there, [client, example]: the first one of the first clients is the canary."""
     return jnp.ones(shape, bool).at[:clients, 0].set(present)
 
@@ -184,9 +188,9 @@ def agents(canary: Array, present: Array) -> Task:
     """Return a task whose canary is a data point of the first of two neighbours; the other agent has no budget and
     never speaks.
     """
-    each = _units(canary)
-    inputs = jnp.stack([each, jnp.zeros_like(each)])
-    return _linear(inputs, "audit_agents", 1 - np.eye(2))
+    units = _units(canary)
+    inputs = jnp.stack([units, jnp.zeros_like(units)])
+    return _linear_task(inputs, "audit_agents", 1 - np.eye(2))
 
 
 def speakers(canary: Array, present: Array) -> Task:
@@ -195,9 +199,9 @@ def speakers(canary: Array, present: Array) -> Task:
     All agents are neighbours and have a budget: they add their own noise, and share noise where the method does. The
     data of the other agents are 0.
     """
-    each = _units(canary)
-    inputs = jnp.zeros((SPEAKERS, *each.shape)).at[0].set(each)
-    return _linear(inputs, "audit_speakers", 1 - np.eye(SPEAKERS), SPEAKERS)
+    units = _units(canary)
+    inputs = jnp.zeros((SPEAKERS, *units.shape)).at[0].set(units)
+    return _linear_task(inputs, "audit_speakers", 1 - np.eye(SPEAKERS), SPEAKERS)
 
 
 def images(canary: Array, present: Array) -> Task:
@@ -205,25 +209,25 @@ def images(canary: Array, present: Array) -> Task:
     inputs = _units(canary)
     units, features = inputs.shape
     start = {"Dense_0": {"kernel": jnp.zeros((features, 2)), "bias": jnp.array([CERTAIN, 0.0])}}
-    there = _existing((1, units), present)
-    return _pooled("audit_images", inputs, jnp.arange(units)[None], there, start, Certain())
+    mask = _presence((1, units), present)
+    return _pool_task("audit_images", inputs, jnp.arange(units)[None], mask, start, Certain())
 
 
 def convolutions(canary: Array, present: Array) -> Task:
     """Return a task for a convolutional network, whose canary is an example of the first of four clients."""
-    return _convolutional("audit_convolutions", canary, present, shared=False)
+    return _convolutional_task("audit_convolutions", canary, present, shared=False)
 
 
 def copies(canary: Array, present: Array) -> Task:
     """Return the same task where all clients hold the same examples, the canary included."""
-    return _convolutional("audit_copies", canary, present, shared=True)
+    return _convolutional_task("audit_copies", canary, present, shared=True)
 
 
-def _convolutional(name: str, canary: Array, present: Array, *, shared: bool) -> Task:
+def _convolutional_task(name: str, canary: Array, present: Array, *, shared: bool) -> Task:
     inputs = _units(canary)
     units, features = inputs.shape
-    quiet = 0 if shared else units * (HOLDERS - 1)
-    rows = jnp.arange(units + quiet)
+    others = 0 if shared else units * (HOLDERS - 1)
+    rows = jnp.arange(units + others)
     first, second = CHANNELS
     places = -(-features // STRIDES[0])
     start = {  # of such sizes that every layer has its share of a canary's gradient
@@ -233,20 +237,20 @@ def _convolutional(name: str, canary: Array, present: Array, *, shared: bool) ->
         "Affine_1": {"scale": jnp.ones(second), "bias": jnp.zeros(second)},
         "Dense_0": {"kernel": jnp.tile(jnp.array([0.5, -0.5]), (places * second, 1)), "bias": jnp.array([CERTAIN, 0])},
     }
-    held = jnp.stack([rows] * HOLDERS) if shared else rows.reshape(HOLDERS, units)
-    there = _existing(held.shape, present, HOLDERS if shared else 1)
-    return _pooled(name, jnp.pad(inputs, ((0, quiet), (0, 0))), held, there, start, Convolutional())
+    holdings = jnp.stack([rows] * HOLDERS) if shared else rows.reshape(HOLDERS, units)
+    mask = _presence(holdings.shape, present, HOLDERS if shared else 1)
+    return _pool_task(name, jnp.pad(inputs, ((0, others), (0, 0))), holdings, mask, start, Convolutional())
 
 
-def _pooled(name: str, inputs: Array, held: Array, there: Array, start: Any, network: nn.Module) -> Task:
+def _pool_task(name: str, inputs: Array, holdings: Array, mask: Array, start: Any, network: nn.Module) -> Task:
     """Return a task whose clients hold rows of a pool, [client, example], of which some are there; an input of 0 is of
     class 0.
     """
     return Task(
         init_params=start,
-        num_examples=jnp.full(len(held), held.shape[1], jnp.int32),
-        train=held.astype(jnp.int32),
-        present_examples=there,
+        num_examples=jnp.full(len(holdings), holdings.shape[1], jnp.int32),
+        train=holdings.astype(jnp.int32),
+        present_examples=mask,
         network=Network((inputs, jnp.any(inputs != 0, axis=1).astype(jnp.int32)), network),
         loss=partial(network_loss, network=network),
         name=name,
@@ -359,8 +363,8 @@ FAMILIES = {  # in the order in which they are tried
     "convolutions": Family(convolutions, ("example", "record"), _for_convolutions),
     "copies": Family(copies, ("example", "record"), _for_copies),
     "heads": Family(heads, ("user",), _for_users),
-    "layers": Family(layers, ("user",), _for_users, MANY, ("dense",)),
-    "pair": Family(pair, ("user",), _for_users, MANY, ("dense",)),
+    "layers": Family(layers, ("user",), _for_users, MANY_FEATURES, ("dense",)),
+    "pair": Family(pair, ("user",), _for_users, MANY_FEATURES, ("dense",)),
 }
 NETWORKS = ("images", "convolutions", "copies")  # families whose model is a network
 # Families that an audit plays besides, with twice the rounds: the first of them on which the method runs.

@@ -11,38 +11,38 @@ COLUMNS: dict[str, Callable] = {
     "sampler": lambda f: f.release.sampler,
     "accountant": lambda f: f.release.accountant,
     "declared": lambda f: number(f.epsilon),
-    "replay": lambda f: _replay(f),
-    "game": lambda f: _bound(f, "game"),
-    "Gaussian": lambda f: _bound(f, "Gaussian"),
-    "another delta": lambda f: _bound(f, "other delta"),
+    "replay": lambda f: _replay_factor(f),
+    "game": lambda f: _bound_text(f, "game"),
+    "Gaussian": lambda f: _bound_text(f, "Gaussian"),
+    "another delta": lambda f: _bound_text(f, "other delta"),
 }
 
 
-def text_of(found) -> str:
+def text_of(audit) -> str:
     """Return an `Audit` as text: the verdict in its first line, what was run, a line for each way of accounting on each
     task, and what was not looked at.
     """
-    if not found.findings:
-        return f"{found.method} declares no privacy: there is nothing to audit."
-    lines = [verdict(found)]
-    for finding in found.findings:
+    if not audit.findings:
+        return f"{audit.method} declares no privacy: there is nothing to audit."
+    lines = [verdict(audit)]
+    for finding in audit.findings:
         if finding.refuted and not finding.release.sound:
-            lines.append(f"{finding.reading}, which is not declared as proven, is refuted: {_said(finding)}.")
-    first = found.findings[0].release
-    units = {finding.release.privacy_unit: finding.release.protects_against for finding in found.findings}
+            lines.append(f"{finding.reading}, which is not declared as proven, is refuted: {_contradiction(finding)}.")
+    first = audit.findings[0].release
+    units = {finding.release.privacy_unit: finding.release.protects_against for finding in audit.findings}
     protected = "; ".join(f"one {unit} against {against}" for unit, against in units.items())
     lines += [
         "",
         f"what is protected: {protected}",
         "replay: how many times as large as declared the canary's largest change is, in units of the noise",
-        f"epsilon at delta {first.delta:g} as declared, and lower bounds: from {found.runs:,} runs with a canary and "
-        f"as many without; all hold together with confidence {found.confidence:g}",
+        f"epsilon at delta {first.delta:g} as declared, and lower bounds: from {audit.runs:,} runs with a canary and "
+        f"as many without; all hold together with confidence {audit.confidence:g}",
     ]
-    for part in found.parts:
-        lines += ["", *_of_part(part, found.method, "/".join(units))]
-    for family, reason in found.not_played.items():
+    for task in audit.task_audits:
+        lines += ["", *_task_lines(task, audit.method, "/".join(units))]
+    for family, reason in audit.not_played.items():
         lines.append(f"not played on the task for {family}: {reason}")
-    if found.args.get(LOCAL_STEPS) == 1:
+    if audit.args.get(LOCAL_STEPS) == 1:
         lines.append(
             "This is with one local step in a round. A comparison takes as many as its baselines, mostly five: audit "
             f"that, too, with --set {LOCAL_STEPS}=5"
@@ -50,77 +50,77 @@ def text_of(found) -> str:
     return "\n".join(lines)
 
 
-def _of_part(part, method: str, unit: str) -> list[str]:
+def _task_lines(task, method: str, unit: str) -> list[str]:
     """Return the lines on one task."""
     values = ", ".join(
-        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in part.args.items()
+        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in task.args.items()
     )
-    lines = [f"{method} on the task for {part.family}, {_several(part.rounds, 'round')}, {values}"]
-    declared = f"{_several(part.released, 'release')} a run"
-    if part.calibrated:
-        lines.append(f"{declared}; the noise is calibrated so that {part.calibrated} declares the epsilon asked for")
+    lines = [f"{method} on the task for {task.family}, {_counted_noun(task.rounds, 'round')}, {values}"]
+    declared = f"{_counted_noun(task.released, 'release')} a run"
+    if task.calibrated:
+        lines.append(f"{declared}; the noise is calibrated so that {task.calibrated} declares the epsilon asked for")
     else:
         lines.append(f"{declared}; the noise is as given")
-    if part.removal == "zero":
+    if task.removal == "zero":
         lines.append(
             f"removed means that the data of one {unit} are 0: the method does not leave it out, and data of 0 move "
             "nothing that is public"
         )
-    if part.removal == "kept":
+    if task.removal == "kept":
         lines.append(
             f"a {unit} cannot be removed: the method uses one that is absent, and one with data of 0 moves what is "
             "public. Replay of add-or-remove one is for two data sets that are two neighbours apart"
         )
-    if unseen := [*part.reported, *part.unseen]:
-        lines.append(f"not looked at, since `public` leaves it out: {', '.join(unseen)}")
-    if changed := [name for name, by_canary in part.reported.items() if by_canary]:
-        lines.append(f"the canary changes {', '.join(changed)}, which `round` reports: do not publish that")
-    for why in dict.fromkeys(finding.why for finding in part.findings if finding.why):
-        lines.append(f"left out of replay: {why}")
-    table = [list(COLUMNS), *([cell(finding) for cell in COLUMNS.values()] for finding in part.findings)]
-    shown = [i for i in range(len(COLUMNS)) if i == 0 or any(row[i] for row in table[1:])]
-    widths = [max(len(row[i]) for row in table) for i in shown]
-    rows = ["  ".join(row[i].ljust(width) for i, width in zip(shown, widths, strict=True)).rstrip() for row in table]
+    if hidden_names := [*task.reported, *task.hidden_state]:
+        lines.append(f"not looked at, since `public` leaves it out: {', '.join(hidden_names)}")
+    if changed_names := [name for name, by_canary in task.reported.items() if by_canary]:
+        lines.append(f"the canary changes {', '.join(changed_names)}, which `round` reports: do not publish that")
+    for reason in dict.fromkeys(finding.reason for finding in task.findings if finding.reason):
+        lines.append(f"left out of replay: {reason}")
+    table = [list(COLUMNS), *([cell(finding) for cell in COLUMNS.values()] for finding in task.findings)]
+    columns = [i for i in range(len(COLUMNS)) if i == 0 or any(row[i] for row in table[1:])]
+    widths = [max(len(row[i]) for row in table) for i in columns]
+    rows = ["  ".join(row[i].ljust(width) for i, width in zip(columns, widths, strict=True)).rstrip() for row in table]
     return [*lines, *rows]
 
 
-def verdict(found) -> str:
+def verdict(audit) -> str:
     """Return the verdict in one line, which begins with FAILED, passed or inconclusive."""
-    worst = found.most_refuted
-    if worst is not None:
-        return f"FAILED: {_said(worst)}."
-    strongest = found.strongest
-    if found.verdict == "passed":
+    refuted_finding = audit.most_refuted
+    if refuted_finding is not None:
+        return f"FAILED: {_contradiction(refuted_finding)}."
+    strongest = audit.strongest
+    if audit.verdict == "passed":
         if strongest.factor == 0:
             return "passed: consistent with epsilon 0, since the canary changes nothing that is public."
         return (
             f"passed: consistent with epsilon {strongest.epsilon:.3g} ({strongest.reading}); noise "
-            f"{strongest.unseen:.3g} times smaller would have been seen. This is no proof: another attack might do "
-            "better."
+            f"{strongest.unseen_factor:.3g} times smaller would have been seen. This is no proof: another attack might "
+            "do better."
         )
-    declared = [finding for finding in found.sound if finding.epsilon < math.inf]
-    least = min(declared or found.findings, key=lambda finding: finding.epsilon)
+    declared = [finding for finding in audit.sound if finding.epsilon < math.inf]
+    smallest = min(declared or audit.findings, key=lambda finding: finding.epsilon)
     return (
-        f"inconclusive: nothing contradicts epsilon {number(least.epsilon)} ({least.reading}), but "
-        f"{_why_inconclusive(found)}."
+        f"inconclusive: nothing contradicts epsilon {number(smallest.epsilon)} ({smallest.reading}), but "
+        f"{_why_inconclusive(audit)}."
     )
 
 
-def _why_inconclusive(found) -> str:
+def _why_inconclusive(audit) -> str:
     """Return why an audit that refutes nothing is no pass, and what to do."""
-    unplayed = [finding for finding in found.sound if not finding.played and finding.family == found.family]
+    unplayed = [finding for finding in audit.sound if not finding.played and finding.family == audit.family]
     if unplayed:
         return (
             f"the relation of {', '.join(finding.reading for finding in unplayed)}, add-or-remove one, could not be "
             "played, since the method does not leave out a unit that is absent: let it look at Task.present or "
             "Task.present_examples"
         )
-    if more := [finding.reading for finding in found.sound if finding.more_often]:
+    if excess := [finding.reading for finding in audit.sound if finding.more_often]:
         return (
-            f"{', '.join(more)} declares a sample, and the canary takes part in more rounds than in samples that are "
+            f"{', '.join(excess)} declares a sample, and the canary takes part in more rounds than in samples that are "
             "drawn independently: audit it with hardly any noise, a large --epsilon"
         )
-    reasons = dict.fromkeys(finding.why for finding in found.sound if math.isnan(finding.factor) and finding.why)
+    reasons = dict.fromkeys(finding.reason for finding in audit.sound if math.isnan(finding.factor) and finding.reason)
     return (
         f"replay cannot compare the canary's change with the noise ({'; '.join(reasons)}), and the game sees little"
         if reasons
@@ -129,40 +129,40 @@ def _why_inconclusive(found) -> str:
     )
 
 
-def _said(finding) -> str:
+def _contradiction(finding) -> str:
     """Return what contradicts what is declared: what replay found, or else the lower bound that exceeds it most."""
-    worst, of = finding.worst, f"{finding.reading} declares epsilon {finding.epsilon:.3g}"
-    under = f"under {finding.release.neighbors}"
+    bound, claim = finding.worst_bound, f"{finding.reading} declares epsilon {finding.epsilon:.3g}"
+    relation = f"under {finding.release.neighbors}"
     if finding.replay_refutes:
-        changed = f"the canary changes {finding.place} by {finding.factor:.3g} times what that allows"
+        change = f"the canary changes {finding.place} by {finding.factor:.3g} times what that allows"
         return (
-            f"{of} {under}, but {changed if finding.factor < math.inf else finding.place} "
+            f"{claim} {relation}, but {change if finding.factor < math.inf else finding.place} "
             f"(replay, on the task for {finding.family})"
         )
-    cause = "the size of the changes tells who takes part" if worst.by == "scale" else "more shows than noise hides"
+    cause = "the size of the changes tells who takes part" if bound.score == "scale" else "more shows than noise hides"
     return (
-        f"{cause}: {finding.reading} declares epsilon {worst.declared:.3g} at delta {worst.delta:g} {under}, but "
-        f"epsilon is at least {worst.found:.3g} ({worst.how}, on the task for {finding.family})"
+        f"{cause}: {finding.reading} declares epsilon {bound.declared:.3g} at delta {bound.delta:g} {relation}, but "
+        f"epsilon is at least {bound.lower_bound:.3g} ({bound.test}, on the task for {finding.family})"
     )
 
 
-def _replay(finding) -> str:
+def _replay_factor(finding) -> str:
     return "no number" if math.isnan(finding.factor) else f"{finding.factor:.3g}"
 
 
-def _bound(finding, how: str) -> str:
+def _bound_text(finding, test: str) -> str:
     """Return the lower bound, with the epsilon and delta that it refers to where those are not the declared ones."""
     for bound in finding.bounds:
-        if bound.how == how:
-            of = "" if bound.declared == finding.epsilon else f" of {number(bound.declared)}"
-            at = "" if bound.delta == finding.release.delta else f" at delta {bound.delta:.2g}"
-            known = not math.isnan(bound.declared)
-            return number(bound.found) + (of + at if known else "")
+        if bound.test == test:
+            epsilon = "" if bound.declared == finding.epsilon else f" of {number(bound.declared)}"
+            delta = "" if bound.delta == finding.release.delta else f" at delta {bound.delta:.2g}"
+            is_number = not math.isnan(bound.declared)
+            return number(bound.lower_bound) + (epsilon + delta if is_number else "")
     return ""
 
 
-def _several(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def _counted_noun(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def number(value: float) -> str:

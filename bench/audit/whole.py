@@ -19,7 +19,7 @@ from bench.analysis.kept import Table
 from bench.analysis.tables import markdown
 from bench.audit.findings import MOST_UNSEEN
 from bench.audit.replay import TOLERANCE
-from bench.audit.report import audited, check
+from bench.audit.report import audit_method, check
 from bench.audit.subject import families_of
 from bench.audit.text import number
 from bench.errors import InputError
@@ -37,70 +37,71 @@ def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **o
     """Return the table of `bench.audit.audit_all`, in the files audit.csv and audit.md of a folder."""
     check(**options)
     table = Table(out / "audit.csv", "audits", options, _page, ", or choose another --out")
-    asked = [(name, family) for name, method in ALGORITHMS.items() for family in families_of(method)]
+    pairs = [(name, family) for name, method in ALGORITHMS.items() for family in families_of(method)]
     table.begin(fresh=fresh)
-    done, path = _earlier(table), table.path
-    parts = [rows for key, rows in done.groupby(KEY, sort=False) if key in asked]
-    left = [key for key in asked if key not in set(done[KEY].itertuples(index=False, name=None))]
-    began, refused, code = time.monotonic(), [], commit()
-    if left:
-        say(f"{len(left)} audits to make, {len(asked) - len(left)} are in {path}; each is kept when its line appears")
-    for place, (name, family) in enumerate(left, 1):
+    table_rows, path = _earlier_rows(table), table.path
+    tables = [rows for key, rows in table_rows.groupby(KEY, sort=False) if key in pairs]
+    pending = [key for key in pairs if key not in set(table_rows[KEY].itertuples(index=False, name=None))]
+    start, refusals, code = time.monotonic(), [], commit()
+    if pending:
+        kept = len(pairs) - len(pending)
+        say(f"{len(pending)} audits to make, {kept} are in {path}; each is kept when its line appears")
+    for place, (name, family) in enumerate(pending, 1):
         jax.clear_caches()  # of the last audit: compiled programs take more pieces of memory than a process may have
         try:
-            found = audited(name, family=family, args=ARGUMENTS.get((name, family)), say=None, **options)
+            result = audit_method(name, family=family, args=ARGUMENTS.get((name, family)), say=None, **options)
         except InputError as error:
-            refused.append(f"{name} on {family}: {error}")
-            say(f"audit {place} of {len(left)}, {name} on {family}: not run, {error}")
+            refusals.append(f"{name} on {family}: {error}")
+            say(f"audit {place} of {len(pending)}, {name} on {family}: not run, {error}")
             continue
-        parts.append(found.to_frame().assign(version=ALGORITHMS[name].version, **options, commit=code))
-        table.write(_ordered(pd.concat(parts, ignore_index=True), asked))
-        remaining = (time.monotonic() - began) / place * (len(left) - place)
-        about = f"about {duration(remaining)} left" if place < len(left) else "all done"
-        verdict = found.verdict if found.findings else "declares no privacy"
-        say(f"audit {place} of {len(left)}, {name} on {family}: {verdict}; {about}")
-    if not left:
-        table.write(_ordered(done, asked))
-        say(f"{path} has all {len(asked)} audits with these options already")
-    if others := sorted(set(done["commit"]) - {code} if "commit" in done else ()):
-        say(f"{path} has audits of the code at {', '.join(others)}: move it elsewhere to run them again at {code}")
-    if refused:
+        tables.append(result.to_frame().assign(version=ALGORITHMS[name].version, **options, commit=code))
+        table.write(_in_order(pd.concat(tables, ignore_index=True), pairs))
+        remaining = (time.monotonic() - start) / place * (len(pending) - place)
+        outlook = f"about {duration(remaining)} left" if place < len(pending) else "all done"
+        verdict = result.verdict if result.findings else "declares no privacy"
+        say(f"audit {place} of {len(pending)}, {name} on {family}: {verdict}; {outlook}")
+    if not pending:
+        table.write(_in_order(table_rows, pairs))
+        say(f"{path} has all {len(pairs)} audits with these options already")
+    if commits := sorted(set(table_rows["commit"]) - {code} if "commit" in table_rows else ()):
+        say(f"{path} has audits of the code at {', '.join(commits)}: move it elsewhere to run them again at {code}")
+    if refusals:
         raise InputError(
-            f"{len(refused)} of {len(asked)} audits were not run, the others are kept; {'; '.join(refused)}"
+            f"{len(refusals)} of {len(pairs)} audits were not run, the others are kept; {'; '.join(refusals)}"
         )
-    return _ordered(pd.concat(parts, ignore_index=True), asked)
+    return _in_order(pd.concat(tables, ignore_index=True), pairs)
 
 
-def _page(whole: pd.DataFrame) -> str:
+def _page(rows: pd.DataFrame) -> str:
     """Return audit.md: the summary, and what the verdicts are based on."""
-    return f"{markdown(summary(whole))}\n{_basis(whole)}\n"
+    return f"{markdown(summary(rows))}\n{_basis(rows)}\n"
 
 
-def _basis(whole: pd.DataFrame) -> str:
+def _basis(rows: pd.DataFrame) -> str:
     """Return the confidence of one audit and of the table, and the commits of the code that was audited."""
-    audited = whole[whole["reading"].notna()] if "reading" in whole else whole[:0]
-    if audited.empty:
+    audits = rows[rows["reading"].notna()] if "reading" in rows else rows[:0]
+    if audits.empty:
         return "No audited method declares privacy."
-    count, level = len(audited[KEY].drop_duplicates()), float(whole["confidence"].iloc[0])
+    count, level = len(audits[KEY].drop_duplicates()), float(rows["confidence"].iloc[0])
     return (
         f"The bounds of one audit hold together with confidence {level:g}, those of all {count} audits with at least "
-        f"{max(1 - count * (1 - level), 0):.3g}. Audited code: {', '.join(dict.fromkeys(whole['commit']))}."
+        f"{max(1 - count * (1 - level), 0):.3g}. Audited code: {', '.join(dict.fromkeys(rows['commit']))}."
     )
 
 
-def summary(whole: pd.DataFrame) -> pd.DataFrame:
+def summary(rows: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each method, family and way of accounting, as text: declared epsilon, what replay found, the
     largest lower bound at the declared delta, the verdict with what refutes, and the factor by which less noise would
     have been seen.
     """
-    rows = []
-    for (name, family), audits in whole.groupby(KEY, sort=False):
-        if audits.get("reading", pd.Series(dtype=object)).isna().all():
-            rows.append({"method": name, "task": family, "verdict": "declares no privacy"})
+    summary_rows = []
+    for (name, family), audit_rows in rows.groupby(KEY, sort=False):
+        if audit_rows.get("reading", pd.Series(dtype=object)).isna().all():
+            summary_rows.append({"method": name, "task": family, "verdict": "declares no privacy"})
             continue
-        for reading, bounds in audits.groupby("reading", sort=False):
-            first, here = bounds.iloc[0], bounds["at_delta"] == bounds["delta"]
-            rows.append(
+        for reading, bounds in audit_rows.groupby("reading", sort=False):
+            first, at_declared_delta = bounds.iloc[0], bounds["at_delta"] == bounds["delta"]
+            summary_rows.append(
                 {
                     "method": name,
                     "task": family,
@@ -109,15 +110,15 @@ def summary(whole: pd.DataFrame) -> pd.DataFrame:
                     "neighbours": first["neighbors"],
                     "declared ε": number(first["declared"]),
                     "replay": _factor(first["replay_factor"]),
-                    "at least": number(bounds.loc[here, "lower_bound"].max()),
-                    "verdict": _in_words(bounds),
+                    "at least": number(bounds.loc[at_declared_delta, "lower_bound"].max()),
+                    "verdict": _verdict_words(bounds),
                     "noise seen if too small by": _factor(first["noise_factor"]),
                 }
             )
-    return pd.DataFrame(rows).fillna("")
+    return pd.DataFrame(summary_rows).fillna("")
 
 
-def _in_words(bounds: pd.DataFrame) -> str:
+def _verdict_words(bounds: pd.DataFrame) -> str:
     """Return the verdict on one way of accounting: "not compared" where it declares no finite epsilon; where it is
     refuted, with the bound that exceeds what is declared by the largest factor, and its delta."""
     refuting = bounds[bounds["refuted"].eq(True)]
@@ -129,23 +130,23 @@ def _in_words(bounds: pd.DataFrame) -> str:
     if refuting.empty:
         decided = first["noise_factor"] <= MOST_UNSEEN or first["replay_factor"] == first["declared"] == 0
         return "not refuted" if decided and first["played"] and not first["more_often"] else "inconclusive"
-    worst = refuting.iloc[(refuting["lower_bound"] / refuting["declared_there"]).to_numpy().argmax()]
-    found, declared = number(worst["lower_bound"]), number(worst["declared_there"])
-    return f"refuted: {found} > {declared} at δ = {worst['at_delta']:g}"
+    worst_row = refuting.iloc[(refuting["lower_bound"] / refuting["declared_there"]).to_numpy().argmax()]
+    lower_bound, epsilon = number(worst_row["lower_bound"]), number(worst_row["declared_there"])
+    return f"refuted: {lower_bound} > {epsilon} at δ = {worst_row['at_delta']:g}"
 
 
 def _factor(factor: float) -> str:
     return "" if math.isnan(factor) or math.isinf(factor) else f"{factor:.3g}"
 
 
-def _earlier(table: Table) -> pd.DataFrame:
+def _earlier_rows(table: Table) -> pd.DataFrame:
     """Return the rows of an earlier command, with the present versions of the methods."""
     rows = table.earlier([*KEY, "version", "commit"])
     return rows[rows["version"] == rows["method"].map({name: method.version for name, method in ALGORITHMS.items()})]
 
 
-def _ordered(rows: pd.DataFrame, asked: list[tuple[str, str]]) -> pd.DataFrame:
+def _in_order(rows: pd.DataFrame, pairs: list[tuple[str, str]]) -> pd.DataFrame:
     """Return the rows in the order of the audits asked for."""
-    place = {key: number for number, key in enumerate(asked)}
+    place = {key: number for number, key in enumerate(pairs)}
     order = [place[key] for key in rows[KEY].itertuples(index=False, name=None)]
     return rows.assign(order=order).sort_values("order", kind="stable").drop(columns="order").reset_index(drop=True)

@@ -14,7 +14,7 @@ from toy_problems import ALIKE, TOYS, VARIANTS, Toy, least_squares, toy_of
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Algorithm, Method, Scalar, State
 from bench.audit.replay import replay
-from bench.audit.subject import Subject, count_releases, spent, subject_of
+from bench.audit.subject import Subject, count_releases, epsilon_spent, subject_of
 from bench.audit.tasks import FAMILIES, SHAPES
 from bench.privacy.events import Release
 from bench.sweeps.spec import arguments, compiled_arguments, parameters
@@ -179,7 +179,7 @@ def shares(one: Subject, release: Release) -> list[float]:
 def test_a_user_moves_a_sum_clipped_by_layer_by_the_declared_norm_where_all_layers_are_long():
     """Each layer is clipped to C / sqrt(L); were it C, the user would move the sum by sqrt(L) C."""
     given = {"clipping": "per_layer"}
-    one = subject_of(ALGORITHMS["dp_fedavg"], family="layers", rounds=1, delta=1e-5, given=given)
+    one = subject_of(ALGORITHMS["dp_fedavg"], family="layers", rounds=1, delta=1e-5, args=given)
     release = one.readings()["paper"]
     along_one_layer, along_all = shares(one, release)
     assert along_one_layer == pytest.approx(0.5, rel=ERROR)
@@ -188,7 +188,7 @@ def test_a_user_moves_a_sum_clipped_by_layer_by_the_declared_norm_where_all_laye
 
 def audited(name: str) -> Subject:
     """The method on the task of the audit that fits it, on which a unit shows as much as the theory allows."""
-    return subject_of(ALGORITHMS[name], family=None, rounds=1, delta=1e-5, given={})
+    return subject_of(ALGORITHMS[name], family=None, rounds=1, delta=1e-5, args={})
 
 
 def clipping_half_as_much(one: Subject) -> Subject:
@@ -206,12 +206,12 @@ SAME_RELEASE = VARIANTS - {"dpsgd_scaffold"} | {"dp_fedopt", "dp_fedprox", "dp_f
 def test_one_unit_moves_what_is_released_as_far_as_declared_and_no_further(name):
     one = audited(name)
     proven = [r for r in one.readings().values() if r.sound and r.privacy_unit in FAMILIES[one.family].units]
-    private = [release for release in proven if spent(release, 1) < math.inf]
+    private = [release for release in proven if epsilon_spent(release, 1) < math.inf]
     if not private:
         assert proven  # it says that it is not private
         return
     for release in {(r.neighbors, r.privacy_unit): r for r in private}.values():
-        if spent(release, 1) == 0:
+        if epsilon_spent(release, 1) == 0:
             assert shares(one, release) == [0, 0]
             continue
         right, wrong = shares(one, release), shares(clipping_half_as_much(one), release)
@@ -224,7 +224,7 @@ def test_samples_of_a_fixed_size_are_not_proven_for_messages_that_depend_on_what
     """A message of PPSGD is the gradient at w + theta_i, and that of FedRep is at the user's own head."""
     method = ALGORITHMS[name]
     given = {"sampler": "fixed", "num_sampled": 2}
-    subject = subject_of(method, family=None, rounds=4, delta=1e-5, given=given)
+    subject = subject_of(method, family=None, rounds=4, delta=1e-5, args=given)
     kept = name in ("ppsgd", "dp_fedrep")
     assert subject.readings()["sampler"].sound is not kept
     assert subject.readings()["worst_case"].sound

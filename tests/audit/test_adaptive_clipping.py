@@ -71,7 +71,7 @@ def test_a_user_that_is_removed_sends_nothing(sampler, family):
     assert not found.refuted, text_of(found)
     assert "removed means" not in text_of(found)
     assert found.strongest.factor == pytest.approx(1, abs=0.08)
-    shares = [bound.found / bound.declared for bound in found.findings[0].bounds]
+    shares = [bound.lower_bound / bound.declared for bound in found.findings[0].bounds]
     assert max(shares) > 0.4
 
 

@@ -41,7 +41,7 @@ def of(found: Audit, reading: str):
 
 
 def bound(finding, how: str):
-    return next(one for one in finding.bounds if one.how == how)
+    return next(one for one in finding.bounds if one.test == how)
 
 
 def sound(found: Audit):
@@ -69,10 +69,10 @@ def test_no_built_in_method_declares_less_than_is_measured_and_half_of_its_noise
     smallest = min(finding.epsilon for finding in sound(found))
     assert smallest == pytest.approx(0 if name in SILENT else 3, rel=2e-3)
     if name in SILENT:
-        assert all(one.found == 0 for finding in found.findings for one in finding.bounds)
+        assert all(one.lower_bound == 0 for finding in found.findings for one in finding.bounds)
         return
     assert all(0.65 < finding.factor < 1.1 for finding in sound(found))
-    shares = [one.found / one.declared for finding in sound(found) for one in finding.bounds if one.declared > 0]
+    shares = [one.lower_bound / one.declared for finding in sound(found) for one in finding.bounds if one.declared > 0]
     assert max(shares) > (0.3 if name in SAMPLED else 0.4 if name in LAPLACE else 0.6)  # a good part of what there is
     assert audit(with_less_noise(ALGORITHMS[name]), **QUICK).most_refuted.replay_refutes
 
@@ -96,13 +96,13 @@ def test_other_samplers_and_noises_are_not_refuted_either(name, args):
     assert not found.refuted, text_of(found)
     silent = args.get("personalization") == 0
     assert min(finding.epsilon for finding in sound(found)) == pytest.approx(0 if silent else 3, rel=2e-3)
-    assert silent or max(one.found for finding in sound(found) for one in finding.bounds) > 0.2
+    assert silent or max(one.lower_bound for finding in sound(found) for one in finding.bounds) > 0.2
 
 
 @pytest.mark.slow
 def test_gaussian_noise_is_measured_to_a_tenth():
     found = audit("minibatch_sgd", runs=40_000)
-    assert 2.6 < bound(of(found, "exact"), "Gaussian").found < 3
+    assert 2.6 < bound(of(found, "exact"), "Gaussian").lower_bound < 3
 
 
 def test_a_bound_on_gradients_that_does_not_hold_is_refuted_and_the_reading_that_knows_it_is_not():
@@ -118,7 +118,7 @@ def test_a_bound_on_gradients_that_does_not_hold_is_refuted_and_the_reading_that
 def test_the_published_epsilon_of_silos_is_refuted_where_it_is_large():
     found = audit("minibatch_sgd", epsilon=24.0, runs=20_000)
     assert not found.refuted
-    assert of(found, "paper").epsilon < bound(of(found, "paper"), "Gaussian").found < 24
+    assert of(found, "paper").epsilon < bound(of(found, "paper"), "Gaussian").lower_bound < 24
     assert of(found, "paper").refuted
 
 

@@ -31,7 +31,7 @@ def audited(mistake: str, **options):
 @pytest.mark.parametrize("mistake", cases(BY_REPLAY + BY_GAME, slow=BY_REPLAY[2:] + BY_GAME))
 def test_every_mistake_is_refuted_by_one_of_the_two(mistake):
     found = audited(mistake, **({} if mistake in BY_GAME else QUICK))
-    assert [part.family for part in found.parts] == ["users", "layers"]
+    assert [part.family for part in found.task_audits] == ["users", "layers"]
     assert text_of(found).startswith("FAILED: ")
     by_replay = found.most_refuted.replay_refutes
     assert by_replay == (mistake in BY_REPLAY)
@@ -58,7 +58,7 @@ def test_the_right_one_is_not_refuted(family):
 def test_a_count_without_noise_among_what_is_reported_is_named():
     """Nothing says that it is public, so that it does not refute the method; but the report says what it would show."""
     found = audited("none", family="users", **QUICK)
-    assert found.parts[0].reported == {"clipped": True}
+    assert found.task_audits[0].reported == {"clipped": True}
     said = text_of(found)
     assert "not looked at, since `public` leaves it out: clipped, variables[1], variables[2], variables[3]" in said
     assert "the canary changes clipped, which `round` reports: do not publish that" in said
@@ -74,7 +74,7 @@ def test_a_number_of_the_state_is_seen_if_the_method_says_that_it_is_public():
 
     found = audit(METHOD._replace(make=telling), args={"mistake": "remainder"}, family="users", runs=600, rounds=2)
     assert found.refuted
-    assert "variables[3]" not in found.parts[0].unseen
+    assert "variables[3]" not in found.task_audits[0].hidden_state
 
 
 @pytest.mark.slow

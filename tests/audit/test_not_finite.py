@@ -72,7 +72,7 @@ NAMES = [name if name in LINEAR else pytest.param(name, marks=pytest.mark.slow) 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_built_in_method_tells_of_a_unit_whose_message_is_not_finite(name):
     for family in families_of(ALGORITHMS[name]):
-        subject = subject_of(ALGORITHMS[name], family=family, rounds=3, delta=1e-5, given={})
+        subject = subject_of(ALGORITHMS[name], family=family, rounds=3, delta=1e-5, args={})
         keys = jax.random.split(jax.random.key(0), 100)
         overflowing = run(subject, data_of(subject, REPLACE, OVERFLOW, 0), keys)
         assert overflowing.finite.all(), family

@@ -196,5 +196,5 @@ def test_a_factory_and_its_method_are_the_same_from_python(tmp_path):
     assert by_name.family == "users"
     said = text_of(by_name).splitlines()
     assert any(line.startswith("mine on the task for users, 4 rounds, num_sampled=2, step_size=1") for line in said)
-    assert [part.family for part in by_name.parts] == ["users", "pair"]
+    assert [part.family for part in by_name.task_audits] == ["users", "pair"]
     assert any(line.startswith("not played on the task for layers: `round` of mine fails") for line in said)

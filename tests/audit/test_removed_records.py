@@ -52,9 +52,10 @@ def test_the_right_one_passes_and_half_of_its_noise_is_refuted(strength):
     assert text_of(found).startswith("passed: consistent with epsilon 3 (paper); noise 1.")
     assert found.left_out
     parts = [
-        part._replace(findings=tuple(each._replace(played=False) for each in part.findings)) for part in found.parts
+        part._replace(findings=tuple(each._replace(played=False) for each in part.findings))
+        for part in found.task_audits
     ]
-    assert found._replace(parts=tuple(parts)).verdict == "inconclusive"  # whatever would have been seen
+    assert found._replace(task_audits=tuple(parts)).verdict == "inconclusive"  # whatever would have been seen
     wrong = audit(METHOD._replace(releases=half), args=args, **options)
     assert wrong.refuted, text_of(wrong)
 
@@ -65,7 +66,7 @@ def test_the_right_one_passes_and_half_of_its_noise_is_refuted(strength):
 def test_one_that_uses_what_is_absent_passes_only_if_data_of_0_are_as_good_as_none(strength, verdict):
     found = audit(METHOD, args={"strength": strength, "leaves_out": False}, **QUICK)
     assert found.verdict == verdict, text_of(found)
-    assert found.parts[0].removal == (ZERO if strength == 0 else KEPT)
+    assert found.task_audits[0].removal == (ZERO if strength == 0 else KEPT)
     if verdict == "inconclusive":
         first = text_of(found).splitlines()[0]
         assert "add-or-remove one, could not be played" in first
@@ -90,7 +91,7 @@ def test_two_data_sets_that_are_two_neighbours_apart_still_refute_what_is_grossl
     ],
 )
 def test_built_in_methods_leave_out_a_record_that_is_absent(name, family, given):
-    one = subject_of(ALGORITHMS[name], family=family, rounds=2, delta=1e-5, given=given)
+    one = subject_of(ALGORITHMS[name], family=family, rounds=2, delta=1e-5, args=given)
     assert removal(one) == ABSENT
 
 

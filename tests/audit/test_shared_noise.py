@@ -21,14 +21,14 @@ def declaring(task, *, factor, pair_noise_ratio, **args):
 
 def family_of(ratio: float) -> str:
     given = {"pair_noise_ratio": ratio}
-    return subject_of(DP_DSGD, family=None, rounds=2, delta=1e-5, given=given).family
+    return subject_of(DP_DSGD, family=None, rounds=2, delta=1e-5, args=given).family
 
 
 def test_shared_noise_is_tried_where_it_is_shared():
     assert family_of(0.0) == "agents"
     assert family_of(RATIO) == "speakers"
     with pytest.raises(InputError, match="nobody shares noise"):
-        subject_of(DP_DSGD, family="agents", rounds=2, delta=1e-5, given={"pair_noise_ratio": RATIO})
+        subject_of(DP_DSGD, family="agents", rounds=2, delta=1e-5, args={"pair_noise_ratio": RATIO})
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ import pandas as pd
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method
 from bench.analysis.tables import markdown
-from bench.audit.subject import Subject, spent, subject_of
+from bench.audit.subject import Subject, epsilon_spent, subject_of
 from bench.comparison.problems import problem_named
 from bench.comparison.statements import SILENT
 from bench.data.tasks.registry import compared
@@ -42,7 +42,7 @@ def table() -> pd.DataFrame:
 def _row(name: str, method: Method) -> dict[str, str]:
     baselines = [pair for task in compared() for pair in (problem_named(task).baselines or {}).items()]
     labels = dict.fromkeys(label for label, variant in baselines if variant.method.make is method.make)
-    subject = subject_of(method, family=None, rounds=1, delta=1e-5, given={})
+    subject = subject_of(method, family=None, rounds=1, delta=1e-5, args={})
     unit, against = _protects(subject)
     return {
         "method": f"`{name}`",
@@ -57,7 +57,7 @@ def _row(name: str, method: Method) -> dict[str, str]:
 def _protects(subject: Subject) -> tuple[str, str]:
     """Return the units and the adversaries of the releases that are declared as proven and have a finite epsilon."""
     proven = [release for release in subject.readings().values() if release.sound and release.sampler != SILENT]
-    said = [release for release in proven if spent(release, 1) < math.inf]
+    said = [release for release in proven if epsilon_spent(release, 1) < math.inf]
     if not said:
         return "declares no privacy" if proven else "releases nothing", ""
     units, adversaries = (

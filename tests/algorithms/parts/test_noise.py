@@ -178,5 +178,5 @@ def test_the_audit_refutes_none_of_them_and_each_with_half_of_its_noise(method, 
     found = audit(method, **given)
     assert not found.refuted, text_of(found)
     finding = next(one for one in found.findings if one.reading == "removed")  # on the first of the audit's tasks
-    assert max(bound.found for bound in finding.bounds) > 0.3 * finding.epsilon
+    assert max(bound.lower_bound for bound in finding.bounds) > 0.3 * finding.epsilon
     assert audit(with_less_noise(ALGORITHMS[method]), **given).refuted
