@@ -11,6 +11,7 @@ import numpy as np
 
 from bench.algorithms.base import Algorithm, Method, State
 from bench.attacks.released import released
+from bench.attacks.units import Units
 from bench.data.task import Task
 from bench.execution import memory
 from bench.sweeps import engine
@@ -66,11 +67,8 @@ def _released(task: Task, algorithm: Algorithm, state: State) -> Any:
 
 def scores(
     attacked: Attacked,
+    units: Units,
     *,
-    field: str,
-    given: np.ndarray,
-    candidates,
-    score: Callable,
     seeds: np.ndarray,
     on_block: Callable[[int], None] = lambda done: None,
     most_bytes: float | None = None,
@@ -78,18 +76,15 @@ def scores(
     """Return the scores of all units in all runs, [run, unit].
 
     Args:
-        attacked: what is attacked.
-        field: of the task, which differs between runs.
-        given: its value in every run, [run, ...].
-        candidates: the units, as `score` takes them.
-        score: (task, candidates, released model) -> [unit].
+        attacked: the method.
+        units: the units, and their membership in every run.
         seeds: of the runs, [run].
         on_block: called with the number of run-rounds done since its last call; with 0 when the first can begin.
         most_bytes: that the compiled program may need; default half of what this machine has available, at most 2 GiB.
     """
-    task, (static, hypers) = attacked.task, compiled_arguments(attacked.method, attacked.args)
+    task, given, (static, hypers) = attacked.task, units.given, compiled_arguments(attacked.method, attacked.args)
     fixed = attacked.method.make, static, attacked.rounds
-    program = engine.Program(*fixed, False, _with(field), engine.nothing, engine.nothing)
+    program = engine.Program(*fixed, False, _with(units.field), engine.nothing, engine.nothing)
     keys = engine.run_keys(jnp.full(len(seeds), attacked.trial, jnp.int32), jnp.asarray(seeds, jnp.int32))
     chunk, _, step = _fitted(program, task, hypers, keys, given, float(most_bytes or _budget()))
     found = []
@@ -106,9 +101,9 @@ def scores(
             done.append(rounds)
 
         state, _ = step(task, runs, hypers, state, np.int32(0), on_part)
-        part = jax.device_get(_scored(task, runs, hypers, state, candidates, program=program, score=score))
+        part = _scored(task, runs, hypers, state, units.candidates, program=program, score=units.score)
+        found.append(np.asarray(jax.device_get(part)))
         on_part(attacked.rounds)
-        found.append(np.asarray(part))
     return np.concatenate(found)[: len(given)]
 
 

@@ -82,7 +82,8 @@ def attack_all(
     with Meter(f"attacks on {task}", runs * sum(asked.attacked.rounds for asked in left), say=say) as meter:
         for place, asked in enumerate(left, 1):
             row = _row(asked, attacked, found, options, _timed(meter)) | {"commit": code}
-            done = pd.concat([done, pd.DataFrame([row])], ignore_index=True) if len(done) else pd.DataFrame([row])
+            row_table = pd.DataFrame([row])
+            done = pd.concat([done, row_table], ignore_index=True) if len(done) else row_table
             done = done.sort_values(KEY, kind="stable", ignore_index=True)
             table.write(done)
             rest = f"; about {duration(meter.left_s())} left" if place < len(left) else ""
@@ -114,8 +115,7 @@ def _row(
     runs, seed, began = options["runs"], options["seed"], time.monotonic()
     # Runs of the attack share no randomness with those of the board.
     seeds = 1_000_000 + seed * MOST_RUNS + np.arange(runs)
-    how = {"field": of.field, "given": of.given, "candidates": of.candidates, "score": of.score}
-    seen = scores(target.attacked, seeds=seeds, on_block=on_block, **how)
+    seen = scores(target.attacked, of, seeds=seeds, on_block=on_block)
     per_run = (time.monotonic() - began) / runs
     finite = bool(np.isfinite(seen).all())
     notes = [] if finite else [NO_RATIO]

@@ -82,8 +82,7 @@ def ignores_its_data(rounds=2) -> Attacked:
 def seen(one: Attacked, runs: int, unit="user", seed=0, **options):
     """The scores of a membership attack, and who was a member, [run, unit]."""
     of = units_of(one.task, unit, runs, seed)
-    how = {"field": of.field, "given": of.given, "candidates": of.candidates, "score": of.score}
-    return scores(one, seeds=np.arange(runs), **how, **options), of.members
+    return scores(one, of, seeds=np.arange(runs), **options), of.members
 
 
 def problem() -> Problem:
