@@ -20,7 +20,7 @@ LEVEL = 0.95
 class Rate(NamedTuple):
     """A share of decisions with its interval."""
 
-    found: float
+    share: float
     low: float
     high: float
 
@@ -53,27 +53,27 @@ def likelihood_ratios(scores: np.ndarray, members: np.ndarray, *, own_variance: 
     own_variance = len(scores) >= OWN_VARIANCE if own_variance is None else own_variance
     centred = scores.astype(np.float64) - scores.mean(axis=0, dtype=np.float64)
     # A floor that only matters where the scores of a unit do not vary at all.
-    tiny = (1e-9 * np.maximum(np.abs(scores).max(initial=0.0), 1.0)) ** 2
+    floor = (1e-9 * np.maximum(np.abs(scores).max(initial=0.0), 1.0)) ** 2
 
-    def log_density(there: np.ndarray) -> np.ndarray:
+    def log_density(presence: np.ndarray) -> np.ndarray:
         """Return the log-density of every score under the Gaussian of the other runs of one kind."""
-        kept = np.where(there, centred, 0.0)
-        count = there.sum(axis=0) - there
-        usable = np.where(count >= FEWEST - 1, count, np.nan)
-        mean = (kept.sum(axis=0) - kept) / usable
-        squares = (np.square(kept).sum(axis=0) - np.square(kept)) - usable * np.square(mean)
+        sums = np.where(presence, centred, 0.0)
+        others = presence.sum(axis=0) - presence
+        counts = np.where(others >= FEWEST - 1, others, np.nan)
+        mean = (sums.sum(axis=0) - sums) / counts
+        squares = (np.square(sums).sum(axis=0) - np.square(sums)) - counts * np.square(mean)
         if own_variance:
-            variance = squares / (usable - 1)
+            variance = squares / (counts - 1)
         else:
-            every = np.nansum(squares, axis=1, keepdims=True) / np.nansum(usable - 1, axis=1, keepdims=True)
-            variance = np.broadcast_to(every, scores.shape)
-        variance = np.maximum(variance, tiny)
+            pooled = np.nansum(squares, axis=1, keepdims=True) / np.nansum(counts - 1, axis=1, keepdims=True)
+            variance = np.broadcast_to(pooled, scores.shape)
+        variance = np.maximum(variance, floor)
         return -0.5 * (np.square(centred - mean) / variance + np.log(2 * np.pi * variance))
 
     with np.errstate(invalid="ignore", divide="ignore"):
         ratios = log_density(members) - log_density(~members)
-    enough = (members.sum(axis=0) >= FEWEST) & ((~members).sum(axis=0) >= FEWEST)
-    return np.where(enough, ratios, np.nan)
+    judgeable = (members.sum(axis=0) >= FEWEST) & ((~members).sum(axis=0) >= FEWEST)
+    return np.where(judgeable, ratios, np.nan)
 
 
 def rates(ratios: np.ndarray, members: np.ndarray, at: Sequence[float], *, seed: int, draws: int = DRAWS) -> Rates:
@@ -95,45 +95,47 @@ def rates(ratios: np.ndarray, members: np.ndarray, at: Sequence[float], *, seed:
         seed: of the bootstrap.
         draws: of the bootstrap.
     """
-    judged = ~np.isnan(ratios).any(axis=0)
-    ratios, members = ratios[:, judged], members[:, judged]
+    judgeable = ~np.isnan(ratios).any(axis=0)
+    ratios, members = ratios[:, judgeable], members[:, judgeable]
     runs, units = ratios.shape
     if not (units and members.any() and not members.all()):
-        nothing = Rate(np.nan, np.nan, np.nan)
-        return Rates(dict.fromkeys(at, nothing), nothing, units)
+        undefined = Rate(np.nan, np.nan, np.nan)
+        return Rates(dict.fromkeys(at, undefined), undefined, units)
     order = np.argsort(-ratios, axis=None, kind="stable")
     ranked = ratios.ravel()[order]
     ends = np.append(ranked[1:] != ranked[:-1], True)  # where a group of equal ratios ends
-    inside = members.ravel()[order]
+    is_member = members.ravel()[order]
 
-    def measured(weight: np.ndarray) -> np.ndarray:
+    def rates_and_area(weight: np.ndarray) -> np.ndarray:
         """Return the true-positive rates and the area, for weights of the decisions in their order."""
-        of_members = np.append(0.0, np.cumsum(np.where(inside, weight, 0.0))[ends])
-        of_others = np.append(0.0, np.cumsum(np.where(inside, 0.0, weight))[ends])
-        if not (of_members[-1] and of_others[-1]):
+        member_weight = np.append(0.0, np.cumsum(np.where(is_member, weight, 0.0))[ends])
+        other_weight = np.append(0.0, np.cumsum(np.where(is_member, 0.0, weight))[ends])
+        if not (member_weight[-1] and other_weight[-1]):
             return np.full(len(at) + 1, np.nan)
-        true, false = of_members / of_members[-1], of_others / of_others[-1]
-        places = [np.searchsorted(false, rate * (1 + 1e-12), side="right") - 1 for rate in at]
-        return np.append(true[places], np.trapezoid(true, false))
+        tpr, fpr = member_weight / member_weight[-1], other_weight / other_weight[-1]
+        places = [np.searchsorted(fpr, rate * (1 + 1e-12), side="right") - 1 for rate in at]
+        return np.append(tpr[places], np.trapezoid(tpr, fpr))
 
-    found = measured(np.ones(runs * units))
+    estimates = rates_and_area(np.ones(runs * units))
     rng = np.random.default_rng([seed, 0xA77AC])
-    again = []
+    resampled = []
     for _ in range(draws):
         by_run = rng.multinomial(runs, np.full(runs, 1 / runs))
         by_unit = rng.multinomial(units, np.full(units, 1 / units))
-        again.append(measured(np.outer(by_run, by_unit).ravel()[order].astype(np.float64)))
-    deviations = np.nanstd(np.array(again), axis=0, ddof=1)
-    many = int(members.sum())
-    each = {rate: _clopper_pearson(found[place], deviations[place], many, runs) for place, rate in enumerate(at)}
-    half = stats.t.ppf((1 + LEVEL) / 2, max(runs - 1, 1)) * deviations[-1]
-    return Rates(each, Rate(found[-1], max(found[-1] - half, 0.0), min(found[-1] + half, 1.0)), units)
+        resampled.append(rates_and_area(np.outer(by_run, by_unit).ravel()[order].astype(np.float64)))
+    deviations = np.nanstd(np.array(resampled), axis=0, ddof=1)
+    num_members = int(members.sum())
+    by_rate = {
+        rate: _clopper_pearson(estimates[place], deviations[place], num_members, runs) for place, rate in enumerate(at)
+    }
+    width = stats.t.ppf((1 + LEVEL) / 2, max(runs - 1, 1)) * deviations[-1]
+    return Rates(by_rate, Rate(estimates[-1], max(estimates[-1] - width, 0.0), min(estimates[-1] + width, 1.0)), units)
 
 
-def _clopper_pearson(share: float, deviation: float, many: int, runs: int) -> Rate:
-    """Return the interval of a share of `many` decisions whose standard deviation is known."""
+def _clopper_pearson(share: float, deviation: float, limit: int, runs: int) -> Rate:
+    """Return the interval of a share of `limit` decisions whose standard deviation is known."""
     tail = (1 - LEVEL) / 2
-    number = min(share * (1 - share) / deviation**2, many) if deviation > 0 and 0 < share < 1 else runs
+    number = min(share * (1 - share) / deviation**2, limit) if deviation > 0 and 0 < share < 1 else runs
     # The deviation is itself uncertain, as one of `runs` draws.
     number *= (stats.norm.ppf(tail) / stats.t.ppf(tail, max(runs - 1, 1))) ** 2
     hits = share * number
@@ -142,8 +144,8 @@ def _clopper_pearson(share: float, deviation: float, many: int, runs: int) -> Ra
     return Rate(float(share), float(low), float(high))
 
 
-def allowed(epsilon: float, delta: float, false: float) -> float:
+def largest_rate(epsilon: float, delta: float, fpr: float) -> float:
     """Return the largest true-positive rate that (epsilon, delta)-DP allows at a false-positive rate, at most 1."""
-    true_negative = 1 - false
+    true_negative = 1 - fpr
     with np.errstate(over="ignore"):
-        return float(min(np.exp(epsilon) * false + delta, 1 - np.exp(-epsilon) * (true_negative - delta), 1.0))
+        return float(min(np.exp(epsilon) * fpr + delta, 1 - np.exp(-epsilon) * (true_negative - delta), 1.0))

@@ -21,19 +21,19 @@ def released(task: Task, public: Any) -> Any:
         InputError: where no model is public.
     """
     for model in (public, public[0] if isinstance(public, tuple) and public else None):
-        if _alike(task.init_params, model) or _alike(task.init_params, model, task.num_clients):
+        if _same_shapes(task.init_params, model) or _same_shapes(task.init_params, model, task.num_clients):
             return model
     raise InputError(f"what is public on {task.name} is no model of the task, which attacks need: choose other METHODS")
 
 
 def is_shared(task: Task, model: Any) -> bool:
     """Return whether a released model is the shared one, rather than one for every client."""
-    return _alike(task.init_params, model)
+    return _same_shapes(task.init_params, model)
 
 
-def _alike(model: Any, other: Any, *axes: int) -> bool:
+def _same_shapes(model: Any, other: Any, *axes: int) -> bool:
     """Return whether two models have the same structure and shapes, but for further axes of the second."""
     if jax.tree.structure(model) != jax.tree.structure(other):
         return False
     pairs = zip(jax.tree.leaves(model), jax.tree.leaves(other), strict=True)
-    return all((*axes, *one.shape) == two.shape for one, two in pairs)
+    return all((*axes, *leaf.shape) == other_leaf.shape for leaf, other_leaf in pairs)

@@ -43,25 +43,25 @@ def _budget() -> float:
 
 
 @cache  # one function for each, by which a compiled program is known
-def _with(field: str) -> Callable[[Task, Any], Task]:
+def _task_with(field: str) -> Callable[[Task, Any], Task]:
     """Return (task, value) -> the task with another value of the field."""
     return lambda task, value: replace(task, **{field: value})
 
 
 @partial(jax.jit, static_argnames=("program", "score"))
-def _scored(task: Task, runs, hypers, state, candidates, *, program: engine.Program, score: Callable):
+def _scores_of_chunk(task: Task, runs, hypers, state, candidates, *, program: engine.Program, score: Callable):
     """Return what `score` returns of each run, one after the other, [run, unit]."""
 
-    def one(run):
-        given, state = run
-        model = engine.scored(program, task, given, hypers, state, _released)
+    def score_of_run(run):
+        value, state = run
+        model = engine.scored(program, task, value, hypers, state, _released_model)
         return score(task, candidates, jax.tree.map(lambda leaf: leaf[0], model))
 
-    each = jax.tree.map(lambda leaf: leaf[:, None], (runs, state))
-    return jax.lax.map(one, each)
+    pairs = jax.tree.map(lambda leaf: leaf[:, None], (runs, state))
+    return jax.lax.map(score_of_run, pairs)
 
 
-def _released(task: Task, algorithm: Algorithm, state: State) -> Any:
+def _released_model(task: Task, algorithm: Algorithm, state: State) -> Any:
     return released(task, (algorithm.public or algorithm.params)(state))
 
 
@@ -70,7 +70,7 @@ def scores(
     units: Units,
     *,
     seeds: np.ndarray,
-    on_block: Callable[[int], None] = lambda done: None,
+    on_block: Callable[[int], None] = lambda reported: None,
     most_bytes: float | None = None,
 ) -> np.ndarray:
     """Return the scores of all units in all runs, [run, unit].
@@ -82,44 +82,44 @@ def scores(
         on_block: called with the number of run-rounds done since its last call; with 0 when the first can begin.
         most_bytes: that the compiled program may need; default half of what this machine has available, at most 2 GiB.
     """
-    task, given, (static, hypers) = attacked.task, units.given, compiled_arguments(attacked.method, attacked.args)
+    task, values, (static, hypers) = attacked.task, units.given, compiled_arguments(attacked.method, attacked.args)
     fixed = attacked.method.make, static, attacked.rounds
-    program = engine.Program(*fixed, False, _with(units.field), engine.nothing, engine.nothing)
+    program = engine.Program(*fixed, False, _task_with(units.field), engine.nothing, engine.nothing)
     keys = engine.run_keys(jnp.full(len(seeds), attacked.trial, jnp.int32), jnp.asarray(seeds, jnp.int32))
-    chunk, _, step = _fitted(program, task, hypers, keys, given, float(most_bytes or _budget()))
-    found = []
-    for first in range(0, len(given), chunk):
-        rows = np.minimum(np.arange(first, first + chunk), len(given) - 1)  # the last chunk is filled up
-        runs, number = (keys[rows], jnp.asarray(given[rows])), min(chunk, len(given) - first)
+    chunk, _, step = _fitted_chunk(program, task, hypers, keys, values, float(most_bytes or _budget()))
+    chunks = []
+    for first in range(0, len(values), chunk):
+        rows = np.minimum(np.arange(first, first + chunk), len(values) - 1)  # the last chunk is filled up
+        runs, num_runs = (keys[rows], jnp.asarray(values[rows])), min(chunk, len(values) - first)
         state, _ = jax.block_until_ready(engine.start(task, runs, hypers, program=program))
         if first == 0:
             on_block(0)
-        done = [0]
+        reported = [0]
 
-        def on_part(rounds: int, *_: Any, done: list[int] = done, number: int = number) -> None:
-            on_block((rounds - done[-1]) * number)
-            done.append(rounds)
+        def on_part(rounds: int, *_: Any, reported: list[int] = reported, num_runs: int = num_runs) -> None:
+            on_block((rounds - reported[-1]) * num_runs)
+            reported.append(rounds)
 
         state, _ = step(task, runs, hypers, state, np.int32(0), on_part)
-        part = _scored(task, runs, hypers, state, units.candidates, program=program, score=units.score)
-        found.append(np.asarray(jax.device_get(part)))
+        chunk_scores = _scores_of_chunk(task, runs, hypers, state, units.candidates, program=program, score=units.score)
+        chunks.append(np.asarray(jax.device_get(chunk_scores)))
         on_part(attacked.rounds)
-    return np.concatenate(found)[: len(given)]
+    return np.concatenate(chunks)[: len(values)]
 
 
 _compiled: dict[tuple, engine.FittedChunk] = {}  # by shapes: all epsilons of a method share a program
 
 
-def _fitted(program: engine.Program, task: Task, hypers, keys, given, budget: float) -> engine.FittedChunk:
+def _fitted_chunk(program: engine.Program, task: Task, hypers, keys, values, budget: float) -> engine.FittedChunk:
     """Return how many runs go together, and the compiled rounds."""
 
     def shapes(chunk: int):
-        runs = keys[:chunk], jax.ShapeDtypeStruct((chunk, *given.shape[1:]), given.dtype)
+        runs = keys[:chunk], jax.ShapeDtypeStruct((chunk, *values.shape[1:]), values.dtype)
         return runs, hypers, jax.eval_shape(partial(engine.start, program=program), task, runs, hypers)[0]
 
     leaves, structure = jax.tree.flatten(task)
-    key = program, structure, tuple((leaf.shape, leaf.dtype) for leaf in (*leaves, given)), budget
+    key = program, structure, tuple((leaf.shape, leaf.dtype) for leaf in (*leaves, values)), budget
     if key not in _compiled:
         _compiled.clear()  # one program at a time is in use, and they are large
-        _compiled[key] = engine.fitted(program, task, shapes, len(given), budget)
+        _compiled[key] = engine.fitted(program, task, shapes, len(values), budget)
     return _compiled[key]

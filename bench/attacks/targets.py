@@ -24,19 +24,19 @@ class Target(NamedTuple):
     """A method at one epsilon.
 
     label: its name on the board.
-    target: the epsilon that its noise was calibrated for; inf without noise.
+    target_epsilon: the epsilon that its noise was calibrated for; inf without noise.
     epsilon, delta: as declared.
-    neighbors, against: of the declaration.
+    neighbors, adversary: of the declaration.
     point: the board's id of these settings.
     attacked: the method with its settings.
     """
 
     label: str
-    target: float
+    target_epsilon: float
     epsilon: float
     delta: float
     neighbors: str
-    against: str
+    adversary: str
     point: str
     attacked: Attacked
 
@@ -46,14 +46,14 @@ class Targets(NamedTuple):
 
     folder: of the board's task.
     unit: of privacy.
-    every: the methods, each at each epsilon.
-    silent: methods that were asked for and release nothing.
+    targets: the methods, each at each epsilon.
+    silent_labels: methods that were asked for and release nothing.
     """
 
     folder: Path
     unit: str
-    every: list[Target]
-    silent: list[str]
+    targets: list[Target]
+    silent_labels: list[str]
 
 
 def targets(
@@ -80,41 +80,44 @@ def targets(
     """
     folder = board_folder(board, out)
     protocol = protocol_on_board(folder, task)
-    on, folder = problem(task), folder / task
+    setup, folder = problem(task), folder / task
     if not 0 <= split < protocol.seeds:
         raise InputError(f"split is {split}, but {folder} has splits 0 to {protocol.seeds - 1}: choose one of them")
-    again = f"run `python -m bench board {on.name}` again"
+    remedy = f"run `python -m bench board {setup.name}` again"
     if not part_files.parts_in(folder / TEST):
-        raise InputError(f"{folder} has no runs in {TEST}: run `python -m bench board {on.name}` first")
+        raise InputError(f"{folder} has no runs in {TEST}: run `python -m bench board {setup.name}` first")
     runs = at_end(part_files.read(folder / TEST))
     runs = with_spent(runs[runs["trial"] == split])
-    known = {label: variant for label, variant in (on.baselines or {}).items() if label in set(runs["algorithm"])}
+    variants = {label: variant for label, variant in (setup.baselines or {}).items() if label in set(runs["algorithm"])}
     for label in labels:
-        if label not in known:
-            raise unknown_name(f"method of the suite on the board's {on.name}", label, known)
+        if label not in variants:
+            raise unknown_name(f"method of the suite on the board's {setup.name}", label, variants)
     private = runs[runs["target_epsilon"] > 0]
-    there = sorted(set(private["target_epsilon"]))
+    available = sorted(set(private["target_epsilon"]))
     for epsilon in epsilons:
-        if epsilon not in there:
-            raise InputError(f"epsilon is {epsilon:g}, but {folder} has {', '.join(map('{:g}'.format, there))}")
-    made = on.test_tasks()(split)
-    if set(runs["checksum"]) - {made.checksum}:
-        raise InputError(f"{folder} was run on data with another checksum than the data found here: {again}")
-    stripped, wanted = without_evaluation(made), list(labels) or list(known)
-    every = []
-    for label in wanted:
-        method = known[label].method
-        rows = private[(private["algorithm"] == label) & private["target_epsilon"].isin(list(epsilons) or there)]
+        if epsilon not in available:
+            raise InputError(f"epsilon is {epsilon:g}, but {folder} has {', '.join(map('{:g}'.format, available))}")
+    task_of_split = setup.test_tasks()(split)
+    if set(runs["checksum"]) - {task_of_split.checksum}:
+        raise InputError(f"{folder} was run on data with another checksum than the data found here: {remedy}")
+    bare_task, chosen = without_evaluation(task_of_split), list(labels) or list(variants)
+    found = []
+    for label in chosen:
+        method = variants[label].method
+        rows = private[(private["algorithm"] == label) & private["target_epsilon"].isin(list(epsilons) or available)]
         for row in rows.sort_values("target_epsilon").to_dict("records"):
             if row["version"] != method.version:
                 raise InputError(
-                    f"{folder} has version {row['version']:g} of {label}, but this is version {method.version}: {again}"
+                    f"{folder} has version {row['version']:g} of {label}, but this is version {method.version}: "
+                    f"{remedy}"
                 )
-            every.append(_target(label, method, row, stripped, split))
-    silent = [label for label in wanted if not (private["algorithm"] == label).any()]
-    if not every:
-        raise InputError(f"{', '.join(silent)} of {folder} release nothing, so nothing can be attacked: name another")
-    return Targets(folder, on.privacy_unit, every, silent)
+            found.append(_target(label, method, row, bare_task, split))
+    silent_labels = [label for label in chosen if not (private["algorithm"] == label).any()]
+    if not found:
+        raise InputError(
+            f"{', '.join(silent_labels)} of {folder} release nothing, so nothing can be attacked: name another"
+        )
+    return Targets(folder, setup.privacy_unit, found, silent_labels)
 
 
 def _target(label: str, method, row: dict, task: Task, split: int) -> Target:
@@ -124,11 +127,11 @@ def _target(label: str, method, row: dict, task: Task, split: int) -> Target:
     release = readings[row["reading"]] if row["reading"] in readings else readings["paper"]
     return Target(
         label=label,
-        target=float(row["target_epsilon"]),
+        target_epsilon=float(row["target_epsilon"]),
         epsilon=float(row["spent"]),
         delta=float(row["delta"]),
         neighbors=str(row["neighbors_compared"]),
-        against=release.protects_against if math.isfinite(row["target_epsilon"]) else "nobody",
+        adversary=release.protects_against if math.isfinite(row["target_epsilon"]) else "nobody",
         point=str(row["point"]),
         attacked=Attacked(method, args, int(row["num_rounds"]), task, split),
     )

@@ -32,7 +32,7 @@ class Units(NamedTuple):
 
     kind: "user" or "example".
     field: of the task, which determines the members of a run.
-    given: its value in every run, [run, ...].
+    values: its value in every run, [run, ...].
     members: whether a run has a unit, [run, unit].
     candidates: the units, as `score` takes them.
     score: (task, candidates, released model) -> the score of every unit, larger for one that looks like a member.
@@ -40,7 +40,7 @@ class Units(NamedTuple):
 
     kind: str
     field: str
-    given: np.ndarray
+    values: np.ndarray
     members: np.ndarray
     candidates: Any
     score: Callable
@@ -61,17 +61,17 @@ def units_of(task: Task, unit: str, runs: int, seed: int) -> Units:
     rng = np.random.default_rng([seed, 0x3E3B])
     if unit == USER and task.train is not None and task.loss is not None:
         coins = rng.random((runs, task.num_clients)) < 0.5
-        return Units(USER, "present", coins, coins, None, _of_users)
+        return Units(USER, "present", coins, coins, None, _user_scores)
     if unit == EXAMPLE and task.network is not None:
-        candidates = _doubled(task, rng)
-        order = rng.random((runs, *candidates.shape)).argsort(axis=-1)
+        candidates = _doubled_rows(task, rng)
+        permutation = rng.random((runs, *candidates.shape)).argsort(axis=-1)
         size = int(np.asarray(task.train).shape[1])
-        chosen = np.sort(order[..., :size], axis=-1)
+        chosen = np.sort(permutation[..., :size], axis=-1)
         members = np.zeros((runs, *candidates.shape), bool)
         np.put_along_axis(members, chosen, True, axis=-1)
         rows = np.take_along_axis(np.broadcast_to(candidates, members.shape), chosen, axis=-1)
         flat = members.reshape(runs, -1)
-        return Units(EXAMPLE, "train", rows.astype(np.int32), flat, jnp.asarray(candidates), _of_examples)
+        return Units(EXAMPLE, "train", rows.astype(np.int32), flat, jnp.asarray(candidates), _example_scores)
     raise InputError(
         f"one {unit} of {task.name} cannot be left out of a run: attacks need users with stored examples, such as "
         "those of digits, or examples of a network's clients, such as those of few_images"
@@ -94,42 +94,42 @@ def without_evaluation(task: Task) -> Task:
     return replace(task, evaluation=None, metrics=None)
 
 
-def _doubled(task: Task, rng: np.random.Generator) -> np.ndarray:
+def _doubled_rows(task: Task, rng: np.random.Generator) -> np.ndarray:
     """Return rows of the pool, [client, 2 n]: every client's own n, and n that no client has, class by class."""
     _, labels = task.need(Network).pool
-    labels, own = np.asarray(labels), np.asarray(task.train)
-    unused = np.setdiff1d(np.arange(len(labels)), own)
+    labels, own_rows = np.asarray(labels), np.asarray(task.train)
+    unused = np.setdiff1d(np.arange(len(labels)), own_rows)
     stacks = {int(label): list(rng.permutation(unused[labels[unused] == label])) for label in np.unique(labels)}
-    further = []
-    for mine in own:
-        wanted, counts = np.unique(labels[mine], return_counts=True)
-        for label, count in zip(wanted.tolist(), counts.tolist(), strict=True):
+    further_rows = []
+    for rows in own_rows:
+        classes, counts = np.unique(labels[rows], return_counts=True)
+        for label, count in zip(classes.tolist(), counts.tolist(), strict=True):
             if len(stacks[label]) < count:
                 raise InputError(
                     f"{task.name} has too few examples that no client uses to compare with: attack a task whose "
                     "clients have a smaller share of the data, such as few_images"
                 )
-        further.append([stacks[label].pop() for label in labels[mine].tolist()])
-    return np.concatenate([own, np.array(further)], axis=1)
+        further_rows.append([stacks[label].pop() for label in labels[rows].tolist()])
+    return np.concatenate([own_rows, np.array(further_rows)], axis=1)
 
 
-def _of_users(task: Task, candidates: None, model: Any) -> jax.Array:
+def _user_scores(task: Task, candidates: None, model: Any) -> jax.Array:
     """Return minus the mean loss of each user's examples at the shared model, or at its own where those are public."""
     del candidates
     loss = task.loss
     assert loss is not None
-    nothing = jax.tree.map(jnp.zeros_like, task.nothing_local())
+    nothing_local = jax.tree.map(jnp.zeros_like, task.nothing_local())
     shared = is_shared(task, model)
 
-    def of_user(model, examples, size):
-        losses = jax.vmap(lambda example: loss(model, nothing, example))(examples)
-        real = jnp.arange(losses.shape[0]) < size
-        return -jnp.sum(jnp.where(real, losses, 0.0)) / jnp.maximum(size, 1).astype(jnp.float32)
+    def score_of_user(model, examples, size):
+        losses = jax.vmap(lambda example: loss(model, nothing_local, example))(examples)
+        is_real = jnp.arange(losses.shape[0]) < size
+        return -jnp.sum(jnp.where(is_real, losses, 0.0)) / jnp.maximum(size, 1).astype(jnp.float32)
 
-    return jax.vmap(of_user, (None if shared else 0, 0, 0))(model, task.train, task.num_examples)
+    return jax.vmap(score_of_user, (None if shared else 0, 0, 0))(model, task.train, task.num_examples)
 
 
-def _of_examples(task: Task, candidates: jax.Array, model: Any) -> jax.Array:
+def _example_scores(task: Task, candidates: jax.Array, model: Any) -> jax.Array:
     """Return the confidence log p - log(1 - p) in each example's label, by the shared model, or by that of its client
     where those are public.
     """
@@ -138,15 +138,15 @@ def _of_examples(task: Task, candidates: jax.Array, model: Any) -> jax.Array:
     assert loss is not None
     shared = is_shared(task, model)
 
-    def of_client(of):
-        own, rows = of
-        own = model if shared else own
+    def scores_of_client(model_and_rows):
+        client_model, rows = model_and_rows
+        client_model = model if shared else client_model
 
-        def of_row(row):
-            surprise = loss(own, None, (inputs[row], labels[row]))  # the cross-entropy, -log p
-            surprise = jnp.maximum(surprise, jnp.finfo(jnp.float32).tiny)
-            return -surprise - jnp.log(-jnp.expm1(-surprise))
+        def score_of_row(row):
+            loss_of_row = loss(client_model, None, (inputs[row], labels[row]))  # the cross-entropy, -log p
+            loss_of_row = jnp.maximum(loss_of_row, jnp.finfo(jnp.float32).tiny)
+            return -loss_of_row - jnp.log(-jnp.expm1(-loss_of_row))
 
-        return jax.lax.map(of_row, rows, batch_size=SCORED_TOGETHER)
+        return jax.lax.map(score_of_row, rows, batch_size=SCORED_TOGETHER)
 
-    return jax.lax.map(of_client, (None if shared else model, candidates)).ravel()
+    return jax.lax.map(scores_of_client, (None if shared else model, candidates)).ravel()

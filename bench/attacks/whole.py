@@ -60,92 +60,94 @@ def attack_all(
     """
     options = {"runs": runs, "split": split, "seed": seed}
     _check(options)
-    found = targets(task, labels, epsilons, board=board, out=out, split=split)
-    table, code = Table(found.folder / TABLE, "attacks", options, page), commit()
+    plan = targets(task, labels, epsilons, board=board, out=out, split=split)
+    table, code = Table(plan.folder / TABLE, "attacks", options, page), commit()
     table.begin(fresh=fresh)
-    done, path = _earlier(table), table.path
-    current = {
-        (asked.label, asked.target): (asked.point, asked.attacked.method.version) for asked in found.every
+    rows, path = _earlier_rows(table), table.path
+    settings = {
+        (target.label, target.target_epsilon): (target.point, target.attacked.method.version) for target in plan.targets
     }  # of what is asked for; other rows stay as they are
-    same = [
-        current.get(key, settings) == settings
-        for key, settings in zip(_pairs(done, KEY), _pairs(done, ["point", "version"]), strict=True)
+    current = [
+        settings.get(key, values) == values
+        for key, values in zip(_tuples(rows, KEY), _tuples(rows, ["point", "version"]), strict=True)
     ]
-    done = done[np.array(same, bool)]
-    left = [asked for asked in found.every if (asked.label, asked.target) not in set(_pairs(done, KEY))]
-    if not left:
-        table.write(done)
-        say(f"{path} has all {len(found.every)} of these attacks already")
-        return done
-    task_made = left[0].attacked.task
-    attacked = units.units_of(task_made, found.unit, runs, seed)
-    with Meter(f"attacks on {task}", runs * sum(asked.attacked.rounds for asked in left), say=say) as meter:
-        for place, asked in enumerate(left, 1):
-            row = _row(asked, attacked, found, options, _timed(meter)) | {"commit": code}
+    rows = rows[np.array(current, bool)]
+    pending = [
+        target for target in plan.targets if (target.label, target.target_epsilon) not in set(_tuples(rows, KEY))
+    ]
+    if not pending:
+        table.write(rows)
+        say(f"{path} has all {len(plan.targets)} of these attacks already")
+        return rows
+    task_attacked = pending[0].attacked.task
+    roster = units.units_of(task_attacked, plan.unit, runs, seed)
+    with Meter(f"attacks on {task}", runs * sum(target.attacked.rounds for target in pending), say=say) as meter:
+        for place, target in enumerate(pending, 1):
+            row = _row(target, roster, plan, options, _timed_report(meter)) | {"commit": code}
             row_table = pd.DataFrame([row])
-            done = pd.concat([done, row_table], ignore_index=True) if len(done) else row_table
-            done = done.sort_values(KEY, kind="stable", ignore_index=True)
-            table.write(done)
-            rest = f"; about {duration(meter.left_s())} left" if place < len(left) else ""
-            at = "without noise" if math.isinf(asked.target) else f"at epsilon {asked.target:g}"
-            shares = ", ".join(f"{row[f'tpr_at_{false:g}']:.4f} at FPR {false:g}" for false in RATES)
-            result = f"TPR {shares}, {row['seconds_per_run']:.2f} s a run"
-            say(f"attack {place} of {len(left)}, {asked.label} {at}: {result}{rest}")
-    for label in found.silent:
+            rows = pd.concat([rows, row_table], ignore_index=True) if len(rows) else row_table
+            rows = rows.sort_values(KEY, kind="stable", ignore_index=True)
+            table.write(rows)
+            outlook = f"; about {duration(meter.left_s())} left" if place < len(pending) else ""
+            at = "without noise" if math.isinf(target.target_epsilon) else f"at epsilon {target.target_epsilon:g}"
+            rates = ", ".join(f"{row[f'tpr_at_{fpr:g}']:.4f} at FPR {fpr:g}" for fpr in RATES)
+            result = f"TPR {rates}, {row['seconds_per_run']:.2f} s a run"
+            say(f"attack {place} of {len(pending)}, {target.label} {at}: {result}{outlook}")
+    for label in plan.silent_labels:
         say(f"{label} releases nothing, so there is nothing to attack")
-    return done
+    return rows
 
 
-def _timed(meter: Meter) -> Callable[[int], None]:
-    """Return what is told of the run-rounds that were done since the last call, 0 before the first, and times them."""
-    last = [time.monotonic()]
+def _timed_report(meter: Meter) -> Callable[[int], None]:
+    """Return the function that takes the run-rounds done since its last call, 0 before the first, and times them."""
+    times = [time.monotonic()]
 
     def add(units: int) -> None:
-        last.append(time.monotonic())
+        times.append(time.monotonic())
         if units:
-            meter.report(Increment(units, last[-1] - last[-2]))
+            meter.report(Increment(units, times[-1] - times[-2]))
 
     return add
 
 
 def _row(
-    target: Target, of: units.Units, found: Targets, options: Mapping[str, int], on_block: Callable[[int], None]
+    target: Target, roster: units.Units, plan: Targets, options: Mapping[str, int], on_block: Callable[[int], None]
 ) -> dict[str, Any]:
     """Attack one method at one epsilon."""
-    runs, seed, began = options["runs"], options["seed"], time.monotonic()
+    runs, seed, start = options["runs"], options["seed"], time.monotonic()
     # Runs of the attack share no randomness with those of the board.
     seeds = 1_000_000 + seed * MOST_RUNS + np.arange(runs)
-    seen = scores(target.attacked, of, seeds=seeds, on_block=on_block)
-    per_run = (time.monotonic() - began) / runs
-    finite = bool(np.isfinite(seen).all())
+    scored = scores(target.attacked, roster, seeds=seeds, on_block=on_block)
+    seconds = (time.monotonic() - start) / runs
+    finite = bool(np.isfinite(scored).all())
     notes = [] if finite else [NO_RATIO]
-    ratios = membership.likelihood_ratios(seen, of.members) if finite else np.full(seen.shape, np.nan)
-    rates = membership.rates(ratios, of.members, RATES, seed=seed)
+    ratios = membership.likelihood_ratios(scored, roster.members) if finite else np.full(scored.shape, np.nan)
+    rates = membership.rates(ratios, roster.members, RATES, seed=seed)
     row: dict[str, Any] = {
-        "task": found.folder.name,
+        "task": plan.folder.name,
         "method": target.label,
-        "target_epsilon": target.target,
+        "target_epsilon": target.target_epsilon,
         "epsilon": target.epsilon,
         "delta": target.delta,
-        "privacy_unit": of.kind,
+        "privacy_unit": roster.kind,
         "neighbors": target.neighbors,
-        "protects_against": target.against,
+        "protects_against": target.adversary,
     }
-    epsilon, delta = units.allowance(of.kind, target.epsilon, target.delta, target.neighbors)
-    for false, rate in rates.at.items():
-        name = f"tpr_at_{false:g}"
-        row |= {name: rate.found, f"{name}_low": rate.low, f"{name}_high": rate.high}
-        row[f"{name}_allowed"] = membership.allowed(epsilon, delta, false)
-        if rate.low > row[f"{name}_allowed"]:
-            notes.append(f"more than the declared epsilon allows at a false-positive rate of {false:g}")
-    row |= {"auc": rates.auc.found, "auc_low": rates.auc.low, "auc_high": rates.auc.high}
+    epsilon, delta = units.allowance(roster.kind, target.epsilon, target.delta, target.neighbors)
+    for fpr, estimate in rates.at.items():
+        name = f"tpr_at_{fpr:g}"
+        row |= {name: estimate.share, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+        row[f"{name}_allowed"] = membership.largest_rate(epsilon, delta, fpr)
+        if estimate.low > row[f"{name}_allowed"]:
+            notes.append(f"more than the declared epsilon allows at a false-positive rate of {fpr:g}")
+    row |= {"auc": rates.auc.share, "auc_low": rates.auc.low, "auc_high": rates.auc.high}
     return row | {
         "units": rates.units,
         **options,
         "rounds": target.attacked.rounds,
         "point": target.point,
         "version": target.attacked.method.version,
-        "seconds_per_run": round(per_run, 3),
+        "seconds_per_run": round(seconds, 3),
         "notes": "; ".join(notes),
     }
 
@@ -153,25 +155,25 @@ def _row(
 # ---- Files ----
 
 
-def page(whole: pd.DataFrame) -> str:
+def page(rows: pd.DataFrame) -> str:
     """Return attacks.md: what was attacked and by whom, the table, and what it cannot show."""
-    first = whole.iloc[0]
-    one = "user" if first["privacy_unit"] == units.USER else "example of a client"
+    first = rows.iloc[0]
+    unit = "user" if first["privacy_unit"] == units.USER else "example of a client"
     cells = [
         {
             "method": row["method"],
             "declared ε": "no noise" if math.isinf(row["epsilon"]) else f"{row['epsilon']:.3g}",
-            **{f"TPR at FPR {false:g}": _interval(row, f"tpr_at_{false:g}", ".4f", " of ") for false in RATES},
+            **{f"TPR at FPR {fpr:g}": _interval(row, f"tpr_at_{fpr:g}", ".4f", " of ") for fpr in RATES},
             "AUC": _interval(row, "auc", ".3f"),
             "notes": row["notes"],
         }
-        for row in whole.to_dict("records")
+        for row in rows.to_dict("records")
     ]
     table = pd.DataFrame(cells)
     table = table[[name for name in table if name == "method" or table[name].ne("").any()]]
-    deltas = ", ".join(f"{value:g}" for value in sorted(set(whole["delta"])))
+    deltas = ", ".join(f"{value:g}" for value in sorted(set(rows["delta"])))
     lines = [
-        f"Attacked was the membership of one {one} of {first['task']} in the training data, by somebody who sees the "
+        f"Attacked was the membership of one {unit} of {first['task']} in the training data, by somebody who sees the "
         f"final released model of a method, knows its settings, and has {first['runs'] - 1} other runs whose members "
         "are known; a small rate is no proof of privacy, since a stronger attack might find more.",
         "",
@@ -179,7 +181,7 @@ def page(whole: pd.DataFrame) -> str:
         f"TPR and FPR are the true- and the false-positive rate of a likelihood-ratio attack over {first['units']:,} "
         f"units in {first['runs']} runs, with 95 % intervals that allow for decisions on the same run or unit to "
         f'depend on each other; "of" is followed by the largest rate that the declared ε at δ = {deltas} allows.',
-        f"Settings of split {first['split']}, seed {first['seed']}. Code: {', '.join(dict.fromkeys(whole['commit']))}. "
+        f"Settings of split {first['split']}, seed {first['seed']}. Code: {', '.join(dict.fromkeys(rows['commit']))}. "
         "What each column means and cannot show: docs/attacks.md.",
     ]
     return "\n".join(lines) + "\n"
@@ -193,7 +195,7 @@ def _interval(row: Mapping[Any, Any], name: str, form: str, allowed: str = "") -
     return f"{text}{allowed}{row[f'{name}_allowed']:.2g}" if allowed else text
 
 
-def _earlier(table: Table) -> pd.DataFrame:
+def _earlier_rows(table: Table) -> pd.DataFrame:
     """Return the rows of an earlier command."""
 
     def check(rows: pd.DataFrame) -> None:
@@ -205,7 +207,7 @@ def _earlier(table: Table) -> pd.DataFrame:
     return rows.astype({"target_epsilon": float})
 
 
-def _pairs(rows: pd.DataFrame, names: list[str]) -> list[tuple]:
+def _tuples(rows: pd.DataFrame, names: list[str]) -> list[tuple]:
     return list(rows[names].itertuples(index=False, name=None))
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from tiny_attacks import attacked, ignores_its_data, seen
 
-from bench.attacks.membership import allowed, likelihood_ratios, rates
+from bench.attacks.membership import largest_rate, likelihood_ratios, rates
 from bench.privacy import accounting
 
 AT = (1e-2, 1e-3)
@@ -63,13 +63,13 @@ def test_a_unit_that_was_hardly_ever_in_is_not_judged():
 def test_rates_of_ratios_that_tell_everything_or_nothing():
     members = np.random.default_rng(0).random((20, 30)) < 0.5
     everything = rates(np.where(members, 5.0, -5.0), members, AT, seed=0, draws=20)
-    assert [everything.at[rate].found for rate in AT] == [1.0, 1.0]
-    assert everything.auc.found == 1.0
+    assert [everything.at[rate].share for rate in AT] == [1.0, 1.0]
+    assert everything.auc.share == 1.0
     assert 0.8 < everything.at[1e-2].low < 1 == everything.at[1e-2].high
     nothing = rates(np.zeros(members.shape), members, AT, seed=0, draws=20)
-    assert nothing.at[1e-2].found == 0.0  # ties never favour the attack
+    assert nothing.at[1e-2].share == 0.0  # ties never favour the attack
     assert nothing.at[1e-2].low == 0.0 < nothing.at[1e-2].high < 0.3
-    assert nothing.auc.found == 0.5
+    assert nothing.auc.share == 0.5
 
 
 def test_a_rate_counts_the_decisions_above_the_threshold():
@@ -77,8 +77,8 @@ def test_a_rate_counts_the_decisions_above_the_threshold():
     ratios = np.empty((20, 100))
     ratios[::2], ratios[1::2] = np.arange(1000).reshape(10, 100) + 500.5, np.arange(1000.0).reshape(10, 100)
     found = rates(ratios, members, (0.1, 0.0), seed=0, draws=5)
-    assert found.at[0.1].found == np.mean(ratios[::2] > 899)
-    assert found.at[0.0].found == np.mean(ratios[::2] > 999)
+    assert found.at[0.1].share == np.mean(ratios[::2] > 899)
+    assert found.at[0.0].share == np.mean(ratios[::2] > 999)
 
 
 def test_the_interval_is_wider_where_decisions_of_a_run_depend_on_each_other():
@@ -98,10 +98,10 @@ def test_the_interval_is_wider_where_decisions_of_a_run_depend_on_each_other():
 
 
 def test_what_privacy_allows():
-    assert allowed(0.0, 0.0, 0.01) == pytest.approx(0.01)
-    assert allowed(1.0, 1e-4, 0.01) == pytest.approx(np.e * 0.01 + 1e-4)
-    assert allowed(8.0, 1e-4, 0.01) == pytest.approx(1 - np.exp(-8) * (0.99 - 1e-4))
-    assert allowed(np.inf, 0.0, 0.01) == 1.0
+    assert largest_rate(0.0, 0.0, 0.01) == pytest.approx(0.01)
+    assert largest_rate(1.0, 1e-4, 0.01) == pytest.approx(np.e * 0.01 + 1e-4)
+    assert largest_rate(8.0, 1e-4, 0.01) == pytest.approx(1 - np.exp(-8) * (0.99 - 1e-4))
+    assert largest_rate(np.inf, 0.0, 0.01) == 1.0
 
 
 def test_a_method_that_memorises_gives_its_members_away():
@@ -128,8 +128,8 @@ def test_a_private_method_stays_within_what_its_epsilon_allows():
         scores, members = seen(one, 40)
         found = rates(likelihood_ratios(scores, members), members, (1e-2, 0.05), seed=0, draws=50)
         for rate, share in found.at.items():
-            assert share.low <= allowed(epsilon, 1e-4, rate)
+            assert share.low <= largest_rate(epsilon, 1e-4, rate)
         results[noise] = epsilon, found
     epsilon, found = results[12.0]
     assert epsilon < 1
-    assert results[0.01][1].at[0.05].low > allowed(epsilon, 1e-4, 0.05)
+    assert results[0.01][1].at[0.05].low > largest_rate(epsilon, 1e-4, 0.05)

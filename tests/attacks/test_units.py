@@ -81,12 +81,12 @@ def test_examples_that_are_out_are_replaced_by_others_of_the_same_class():
     assert len(np.unique(candidates)) == 12
     np.testing.assert_array_equal(candidates[:, :3], pictures.train)
     np.testing.assert_array_equal(labels[candidates[:, :3]], labels[candidates[:, 3:]])
-    assert of.given.shape == (40, 2, 3)
+    assert of.values.shape == (40, 2, 3)
     for run in range(40):
         members = of.members[run].reshape(2, 6)
         assert (members.sum(axis=1) == 3).all()
         for client in range(2):
-            assert set(of.given[run, client]) == set(candidates[client][members[client]])
+            assert set(of.values[run, client]) == set(candidates[client][members[client]])
     assert 0.3 < of.members.mean(axis=0).min() < of.members.mean(axis=0).max() < 0.7
 
 

@@ -38,7 +38,7 @@ def never(monkeypatch):
     """A row that is computed fails the test."""
 
     def computed(one, *_, **__):
-        pytest.fail(f"{one.label} at {one.target} would be attacked again")
+        pytest.fail(f"{one.label} at {one.target_epsilon} would be attacked again")
 
     monkeypatch.setattr(whole, "_row", computed)
 
@@ -46,15 +46,15 @@ def never(monkeypatch):
 def test_the_board_chooses_what_is_attacked(made):
     out, _, _ = made
     found = targets("tiny", [], [], board="board", out=out, split=0)
-    assert [(one.label, one.target) for one in found.every] == [("DP-FedAvg", 1.0), ("DP-FedAvg", math.inf)]
-    private, bare = found.every
+    assert [(one.label, one.target_epsilon) for one in found.targets] == [("DP-FedAvg", 1.0), ("DP-FedAvg", math.inf)]
+    private, bare = found.targets
     assert private.attacked.args["noise_multiplier"] == 6.0
     assert private.attacked.rounds == 4
     assert private.attacked.task.evaluation is None
     assert (private.delta, private.neighbors) == (1e-4, "add-or-remove one")
-    assert private.against == "everybody who sees the shared model"
+    assert private.adversary == "everybody who sees the shared model"
     assert 0 < private.epsilon < bare.epsilon == math.inf
-    assert found.silent == ["Local learning"]
+    assert found.silent_labels == ["Local learning"]
 
 
 def test_a_row_has_the_rates_beside_the_declared_epsilon(made):
@@ -104,11 +104,11 @@ def test_an_interruption_loses_the_row_at_work_alone(tmp_path, monkeypatch):
     calls = []
 
     def made_up(one, of, found, options, on_block):
-        calls.append((one.target, one.point))
+        calls.append((one.target_epsilon, one.point))
         if len(calls) == 2:
             raise KeyboardInterrupt
         version = {"version": one.attacked.method.version, "point": one.point}
-        key = {"method": one.label, "target_epsilon": one.target, "epsilon": one.epsilon, "delta": one.delta}
+        key = {"method": one.label, "target_epsilon": one.target_epsilon, "epsilon": one.epsilon, "delta": one.delta}
         return {**row, **dict.fromkeys(numbers, 0.5), **options, **version, **key}
 
     monkeypatch.setattr(whole, "_row", made_up)
