@@ -41,8 +41,8 @@ PAPER = Paper(
     claims=claims.CLAIMS,
     published=published.all_cells,
     exception=(
-        "The ε holds for one client's data; of the example that the most clients have, 2.93 becomes 8 with ten "
-        "clients and 20 with 100."
+        "The ε holds for an example that one client has. Clients' data overlap: for the example in the most clients, "
+        "2.93 becomes 8 with ten clients and 20 with 100."
     ),
     found=(
         "As in the paper, a linear model on scattering features is the best model under privacy. It hardly "

@@ -40,8 +40,8 @@ PAPER = Paper(
     },
     claims=claims.CLAIMS,
     exception=(
-        "On digits at ε = 1.6 and below a user alone beats every α in between, so personalisation is not always "
-        "beneficial; Stack Overflow and EMNIST are replaced."
+        "On digits at ε = 1.6 and below learning alone beats every partly shared model, so personalisation is not "
+        "always beneficial; other data stand in for Stack Overflow and EMNIST."
     ),
     found=(
         "The paper claims that a model which is partly shared and partly local beats both extremes. Here digits (at "
