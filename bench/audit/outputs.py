@@ -340,6 +340,8 @@ def _name(source: Path | np.ndarray) -> str:
 def _read(source: Path | np.ndarray) -> np.ndarray:
     """Return the outputs of one round as float64 [run, number]."""
     try:
+        if isinstance(source, Path) and not source.is_file():
+            raise OSError("no regular file")  # to read a pipe would wait for ever
         content = np.load(source, allow_pickle=False) if isinstance(source, Path) else np.asarray(source)
         if isinstance(content, np.ndarray):
             arrays = [content]
@@ -419,6 +421,8 @@ def _rescaled(world: World, factor: float) -> World:
 def _difference(test: Test) -> str:
     """Return in what the scores of the two worlds differ most: in their mean or spread, or else in their tails."""
     worlds = test.held_out_scores()
+    peak = max(float(np.abs(world).max()) for world in worlds) or 1.0
+    worlds = [world / peak for world in worlds]  # so that their squares are finite
 
     def errors_apart(pair: Sequence[np.ndarray]) -> float:
         """Return by how many standard errors two means differ."""

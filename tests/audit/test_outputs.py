@@ -1,6 +1,7 @@
 """The audit of outputs of any program: right ones pass, wrong ones are refuted, and what cannot be used is one line."""
 
 import math
+import os
 import zipfile
 from functools import partial
 from pathlib import Path
@@ -268,6 +269,8 @@ def test_numbers_of_any_size_are_computed_with(wide):
     assert audit_outputs([beside[0]], [beside[1]], epsilon=1.0, delta=DELTA).refuted
     if np.isfinite(float(wide)):
         assert audit_outputs([with_unit * wide], [without * wide], epsilon=1.0, delta=DELTA).refuted
+        with_unit[-1, 0] = wide
+        assert audit_outputs([with_unit], [without], epsilon=1.0, delta=DELTA)
 
 
 def test_numbers_without_noise_are_named():
@@ -372,6 +375,7 @@ def damaged(right):
         (["a.npy", "shape_true.npy"], "shape_true.npy cannot be read"),
         (["a.npy", "shape_huge.npy"], "shape_huge.npy cannot be read"),
         (["a.npy", "long.npy"], "long.npy cannot be read"),
+        (["a.npy", "pipe.npy"], "pipe.npy cannot be read (OSError: no regular file)"),
         (["a.npy", "wide.npy"], "a.npy has 6 numbers in a run and wide.npy has 7"),
         (["a.npy", "complex.npy"], "complex.npy has complex128 of shape (400, 6): give real numbers"),
         (["a.npy", "empty.npy"], "empty.npy has 0 runs: give at least 300"),
@@ -402,6 +406,7 @@ def test_what_cannot_be_used_is_one_line(words, said, tmp_path, monkeypatch, cap
     np.save("empty.npy", right[:0])
     np.save("none_wide.npy", right[:, :0])
     np.save("none_wide_too.npy", right[:, :0])
+    os.mkfifo("pipe.npy")
     damaged(right)
     claimed = [
         word for name, value in (("--epsilon", "3"), ("--delta", "1e-5")) for word in (name, value) if name not in words
