@@ -97,7 +97,7 @@ def described(png: bytes, alt: str) -> str:
 
 
 def small(png: bytes) -> bytes:
-    """Return the same picture as a PNG file with a palette, or as it was where that is smaller."""
+    """Return a picture as a PNG file with a palette, or as it was where that is smaller."""
     with Image.open(io.BytesIO(png)) as picture:
         plain = Image.new("RGB", picture.size, "white")
         plain.paste(picture, mask=picture.getchannel("A") if picture.mode == "RGBA" else None)

@@ -201,7 +201,7 @@ def between(*ends: Any, combine: Combine = every) -> Check:
 
 
 def each(check: Check) -> Callable[[Iterable[Cells]], Margin]:
-    """The same check holds for each of several tables of cells, as of two metrics."""
+    """Return a check that holds where it holds for each of several tables of cells, as of two metrics."""
     return lambda tables: every(map(check, tables))
 
 

@@ -43,7 +43,7 @@ def of_settings(
 
 
 def note(rows: pd.DataFrame, what: str = "settings") -> str:
-    """Return how many of the numbers in a table rest on an edge, for a footer; empty where none does."""
+    """Return a sentence on the numbers in a table that rest on an edge, for a footer; empty where none does."""
     count = int((rows["edge"].fillna("") != "").sum()) if "edge" in rows else 0
     if not count:
         return ""

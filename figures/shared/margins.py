@@ -79,11 +79,11 @@ class Margin(NamedTuple):
         return self.parts or (self,)
 
     def on(self, *edges: str) -> "Margin":
-        """Return the same margin with these edges of grids; empty names are ignored."""
+        """Return this margin with these edges of grids; empty names are ignored."""
         return self._replace(edges=tuple(sorted({*self.edges, *filter(None, edges)})))
 
     def named(self, *words: str) -> "Margin":
-        """Return the same margin with words, if not empty, before those that say what is compared."""
+        """Return this margin with words, if not empty, before those that say what is compared."""
         parts = tuple(part.named(*words) for part in self.parts)
         return self._replace(comparison=", ".join(filter(None, [*words, self.comparison])), parts=parts)
 
