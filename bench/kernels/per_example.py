@@ -32,6 +32,7 @@ from jaxtyping import Float, Int, Shaped
 
 from bench.kernels import linear_network
 from bench.kernels.gradient import Tree, clip_factor, kept, scaled
+from bench.kernels.order import first_largest
 from bench.kernels.patches import patches
 from bench.kernels.platforms import by_platform
 
@@ -226,7 +227,7 @@ def _in_batches_of(size: int, batch: Callable, params, pool, rows, count, clip_n
         weight = (place < count).astype(jnp.float32)
         sums, norms, logits = part(inputs, labels, weight)
         clipped = jnp.sum(jnp.where(norms > clip_norm, weight, 0.0))
-        correct = jnp.sum(jnp.where(jnp.argmax(logits, -1) == labels, weight, 0.0))
+        correct = jnp.sum(jnp.where(first_largest(logits) == labels, weight, 0.0))
         return sums, clipped, correct
 
     def add(at, totals):

@@ -18,6 +18,7 @@ from scipy import sparse
 from bench.data.partition import pack
 from bench.data.task import Task
 from bench.data.tasks.by_user import accuracies, by_client, or_nan
+from bench.kernels.order import first_largest
 from bench.kernels.sparse import Rows, densify, product
 from bench.models.additive import Additive, sparse_squared_loss
 
@@ -200,7 +201,7 @@ def _hits(params, task: Task, split: str) -> tuple[jax.Array, jax.Array, jax.Arr
     model = params if isinstance(params, Additive) else Additive(params)
     documents = task.evaluation[split]
     scores = _scores(model, documents)
-    hits = jnp.take_along_axis(documents.tags, jnp.argmax(scores, axis=-1)[:, None], axis=-1)[:, 0]
+    hits = jnp.take_along_axis(documents.tags, first_largest(scores)[:, None], axis=-1)[:, 0]
     real, client = jnp.arange(len(hits)) < documents.count, documents.place // documents.cross.shape[1]
     return *by_client(hits, real, client, task.num_clients), jnp.all(jnp.isfinite(scores))
 

@@ -18,6 +18,7 @@ from bench.data.partition import pack
 from bench.data.task import Head, Task
 from bench.data.tasks.by_user import accuracies, or_nan
 from bench.errors import InputError
+from bench.kernels.order import first_largest
 from bench.kernels.per_example import cross_entropy
 from bench.kernels.platforms import in_turn
 from bench.models.additive import Additive
@@ -132,7 +133,7 @@ class Accuracy:
         def of_user(shared, personal, inputs, labels, size):
             logits = apply_of(self.module)(joined(shared, personal), inputs)
             real = jnp.arange(labels.shape[0]) < size
-            right = jnp.sum(real & (jnp.argmax(logits, axis=-1) == labels))
+            right = jnp.sum(real & (first_largest(logits) == labels))
             return right, jnp.all(jnp.isfinite(logits) | ~real[:, None])
 
         shared, personal = _models(params)
@@ -146,7 +147,7 @@ class Accuracy:
             model, examples = shared
             inputs, labels = examples
             logits = apply_of(self.module)(joined(model, personal), inputs)
-            return jnp.mean(jnp.argmax(logits, axis=-1) == labels, dtype=jnp.float32), jnp.all(jnp.isfinite(logits))
+            return jnp.mean(first_largest(logits) == labels, dtype=jnp.float32), jnp.all(jnp.isfinite(logits))
 
         shared, personal = _models(params)
         if personal is None:
