@@ -79,8 +79,7 @@ def make_plan(request: Request) -> Plan:
     """Determine all arguments of every method, on the tasks of the first split.
 
     Raises:
-        InputError: for anything that cannot be used.
-        NotComparable: (an InputError) for a method with another privacy statement.
+        InputError: for anything that cannot be used, such as a method with another privacy statement.
     """
     problem, task = request.problem, request.problem.test_tasks()(0)
     known = problem.level.baselines(task) if problem.baselines is None else problem.baselines

@@ -24,8 +24,8 @@ def compare(request: Request, pool: Pool | None = None) -> Comparison:
         pool: the workers; by default each stage starts its own.
 
     Raises:
-        InputError: for anything that cannot be used, before anything is run.
-        NotComparable: (an InputError) for a method with another privacy statement.
+        InputError: for anything that cannot be used, such as a method with another privacy statement, before anything
+            is run.
     """
     plan = make_plan(request)
     if request.scale == BOARD:

@@ -33,10 +33,6 @@ class Statement(NamedTuple):
     against: str = ""
 
 
-class NotComparable(InputError):
-    """A method does not make the same privacy statement as the others."""
-
-
 def accounted_by(accountant: str, method: Method) -> Method:
     """Return the method as a comparison accounts for it, so that no method has less noise by a better accountant.
 
@@ -82,14 +78,14 @@ def reading(
         count: number of releases of the run.
 
     Raises:
-        NotComparable: where none yields the statement; the message says what the method does protect.
+        InputError: where none yields the statement; the message says what the method does protect.
     """
     typical = {**args, method.noise: math.sqrt(max(count, 1))}  # gives an epsilon of a few units
     releases = releases_of(method, task, statement.delta, typical)
     sound = {name: release for name, release in releases.items() if release.sound}
     for name, release in sound.items():
         if release.delta != statement.delta:
-            raise NotComparable(
+            raise InputError(
                 f"{label} states {name} at delta {release.delta:g}, but the comparison is at delta "
                 f"{statement.delta:g}: use the delta that is passed to `releases`"
             )
@@ -105,7 +101,7 @@ def reading(
         return next(iter(silent.items()))
     if not fitting:
         promised = {f"one {release.privacy_unit} under {release.neighbors!r}" for release in sound.values()}
-        raise NotComparable(
+        raise InputError(
             f"{label} protects {' or '.join(sorted(promised)) or 'nothing that is proven'}, but the comparison "
             f"protects one {statement.privacy_unit} under {statement.neighbors!r}"
             f"{statement.against and f' against {statement.against}'}: leave it out, or choose a task that "
@@ -136,8 +132,7 @@ def calibrated(
         count: number of releases of the run.
 
     Raises:
-        NotComparable: as `reading`.
-        InputError: where no noise reaches the target.
+        InputError: as `reading`, and where no noise reaches the target.
     """
     if math.isinf(target):
         return 0.0, ""

@@ -144,28 +144,3 @@ def nearest_neighbors(vectors, *, num_neighbors: int):
     rows = np.repeat(np.arange(count), num_neighbors)
     named = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), (count, count))
     return named.maximum(named.T)
-
-
-def ring_with_chords(num_clients: int, *, degree: int, seed: int = 0):
-    """Return weights 1 along a ring and along degree / 2 - 1 closed walks through all clients in random order.
-
-    The graph is connected; each client has at most `degree` neighbours, and nearly always exactly this number.
-
-    Args:
-        num_clients: at least 3.
-        degree: even, at least 2.
-        seed: of the random orders.
-
-    Raises:
-        InputError: there is no such graph.
-    """
-    if num_clients < 3 or degree < 2 or degree % 2:
-        raise InputError(f"ring of {num_clients} clients with degree {degree}: take 3 or more and an even degree.")
-    rng = np.random.default_rng([seed, 0x41C6])
-    orders = [np.arange(num_clients), *(rng.permutation(num_clients) for _ in range(degree // 2 - 1))]
-    rows = np.concatenate(orders)
-    columns = np.concatenate([np.roll(order, -1) for order in orders])
-    walked = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), (num_clients, num_clients))
-    walked = walked + walked.T
-    walked.data[:] = 1  # an edge that two walks share counts once
-    return walked

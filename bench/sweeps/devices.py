@@ -115,10 +115,6 @@ def _specs(task: Task) -> Task:
     return replace(jax.tree.map(lambda _: SHARED, replace(task, **dict.fromkeys(BY_CLIENT))), **by_client)
 
 
-def _of_training(task: Task) -> Task:
-    return replace(task, evaluation=None)
-
-
 class DeviceProgram:
     """A program that runs on each device's users.
 
@@ -129,7 +125,7 @@ class DeviceProgram:
     """
 
     def __init__(self, begun: Callable, task: Task, keys, hypers):
-        self.task, self.keys, self.hypers = _of_training(task), keys, hypers
+        self.task, self.keys, self.hypers = replace(task, evaluation=None), keys, hypers
         self.begun = begun
         assert task.division is not None
         self.division = task.division

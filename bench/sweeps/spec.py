@@ -269,7 +269,8 @@ def on_task(sweep: Sweep, name: str, make: Callable[[int], Task]) -> Sweep:
         twins = [twin for twin, earlier in entries.items() if _same_runs(earlier, entry)]
         for twin in twins:
             label = entry.method.make.__name__
-            entry = replace(entry, seeds=_more(entries.pop(twin).seeds, entry.seeds))
+            both = entries.pop(twin).seeds, entry.seeds
+            entry = replace(entry, seeds=None if None in both else max(both))  # None: the sweep's number
         entries[label] = entry
     return sweep._replace(name=f"{sweep.name}_on_{name}", tasks={name: make}, entries=entries)
 
@@ -284,11 +285,6 @@ def _same_runs(first: Entry, second: Entry) -> bool:
         return False
     rows, other_rows = (entry.points[columns].sort_values(columns, ignore_index=True) for entry in (first, second))
     return rows.equals(other_rows)
-
-
-def _more(first: int | None, second: int | None) -> int | None:
-    """Return the larger number of seeds; None stands for the sweep's number."""
-    return None if first is None or second is None else max(first, second)
 
 
 def parameters(method: Method) -> tuple[dict[str, inspect.Parameter], set[str]]:

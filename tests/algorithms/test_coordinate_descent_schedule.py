@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy import stats
 from tiny_coordinate_descent import NOISY, TICKS, counts, movers
-from tiny_peers import N, dense, logistic_peers, play, with_budget, with_peers
+from tiny_peers import N, dense, logistic_peers, play, ring_with_chords, with_budget, with_peers
 
 from bench.algorithms.coordinate_descent import METHOD
 from bench.algorithms.parts import peers
-from bench.data.graphs import from_weights, ring_with_chords
+from bench.data.graphs import from_weights
 
 
 @pytest.mark.parametrize("full", [False, True], ids=["lists with room", "full lists"])
@@ -21,7 +21,7 @@ def test_those_that_move_at_once_come_before_all_their_neighbours_and_doubles(fu
     """Also where no list has an empty slot, which names the agent itself."""
     task = logistic_peers()
     if full:
-        task = with_peers(task, graph=from_weights(ring_with_chords(N, degree=2)))
+        task = with_peers(task, graph=from_weights(ring_with_chords(N, 2)))
         assert bool((task.peers.graph.weights > 0).all())
     joined = dense(task) > 0
     first = jax.jit(lambda chosen: peers.before_neighbors(task, chosen))

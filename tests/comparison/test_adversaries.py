@@ -9,7 +9,8 @@ from bench.algorithms.dp_scaffold import SERVER, THIRD
 from bench.comparison.plan import make_plan
 from bench.comparison.problems import problem_named
 from bench.comparison.request import make_request
-from bench.comparison.statements import NotComparable, Statement, calibrated, reading
+from bench.comparison.statements import Statement, calibrated, reading
+from bench.errors import InputError
 from bench.privacy.events import ADD_OR_REMOVE
 
 
@@ -42,5 +43,5 @@ def test_a_weaker_adversary_that_a_method_also_names_does_not_lower_its_noise():
     assert release.protects_against == SERVER
     third = statement._replace(against=THIRD)
     assert reading("x", method, task, third, args, 5)[0] == "third_party"
-    with pytest.raises(NotComparable, match="x protects"):
+    with pytest.raises(InputError, match="x protects"):
         reading("x", method, task, statement._replace(against="nobody"), args, 5)

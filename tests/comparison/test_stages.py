@@ -14,7 +14,6 @@ from bench.comparison import stages
 from bench.comparison.report.table import table as make_table
 from bench.comparison.result import _ends
 from bench.comparison.search import CLOSER
-from bench.comparison.statements import NotComparable
 from bench.errors import InputError
 from bench.privacy.events import full_gaussian
 
@@ -166,7 +165,7 @@ def test_a_method_of_another_unit_is_refused(out):
         return full_gaussian(noise_multiplier, delta=delta, privacy_unit="record")
 
     method = Method(walk, of_records, version=1)
-    with pytest.raises(NotComparable, match="one record"):
+    with pytest.raises(InputError, match="one record"):
         compared([method], name="records", out=out)
 
 

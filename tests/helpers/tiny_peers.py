@@ -7,7 +7,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy import optimize
+from scipy import optimize, sparse
 
 from bench.algorithms.parts import peers
 from bench.data.graphs import from_weights
@@ -57,6 +57,17 @@ def squared_peers(trial=0, **args):
 def with_peers(task, **changes):
     """The task with other fields of its group `peers`."""
     return replace(task, peers=replace(task.peers, **changes))
+
+
+def ring_with_chords(count, degree):
+    """Weights 1 along a ring and degree / 2 - 1 closed walks through all clients in random order."""
+    rng = np.random.default_rng([0, 0x41C6])
+    orders = [np.arange(count), *(rng.permutation(count) for _ in range(degree // 2 - 1))]
+    rows, columns = np.concatenate(orders), np.concatenate([np.roll(order, -1) for order in orders])
+    walked = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), (count, count))
+    walked = walked + walked.T
+    walked.data[:] = 1  # an edge that two walks share counts once
+    return walked
 
 
 def with_budget(task, **budgets):

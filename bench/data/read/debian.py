@@ -7,7 +7,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from bench.data.dataset import LocalCopy
@@ -69,7 +68,8 @@ def documents(copy: LocalCopy) -> list[DebianPackage]:
     """
     (path,) = copy.files.values()
     try:
-        return [DebianPackage._make([*fields[:-1], tuple(fields[-1])]) for fields in map(json.loads, _lines(path))]
+        lines = path.read_text(encoding="utf-8").splitlines()
+        return [DebianPackage._make([*fields[:-1], tuple(fields[-1])]) for fields in map(json.loads, lines)]
     except (OSError, ValueError, TypeError) as error:
         raise InputError(f"{path}: not the packages of a release ({error}): remove it, and it is made anew") from None
 
@@ -87,10 +87,6 @@ def stanzas(index: bytes) -> Iterator[dict[str, str]]:
                 fields[field] = value.strip()
         if fields:
             yield fields
-
-
-def _lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").splitlines()
 
 
 def _person(people: str) -> str:

@@ -6,9 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from slow_cases import cases
+from tiny_peers import ring_with_chords
 
 from bench.algorithms import ALGORITHMS
-from bench.data.graphs import from_weights, ring_with_chords
+from bench.data.graphs import from_weights
 from bench.data.task import Linear, Peers, Task
 from bench.data.tasks.peers import objective
 from bench.models.linear import Personal, logistic, logistic_loss
@@ -34,7 +35,7 @@ def crowd(n, p=20, m=5):
         num_examples=jnp.full(n, m, jnp.int32),
         train=(jnp.asarray(inputs), jnp.asarray(labels)),
         peers=Peers(
-            graph=from_weights(ring_with_chords(n, degree=10)),
+            graph=from_weights(ring_with_chords(n, 10)),
             regularization=jnp.full(n, 1 / m),
             smoothness=jnp.full(n, 0.25 * p + 2 / m),
             budget=jnp.ones(n),
