@@ -71,7 +71,7 @@ def test_the_tables_of_the_board_are_those_committed(tmp_path, monkeypatch):
 @pytest.mark.parametrize("sweeps", [QUICK_SWEEPS, pytest.param((), marks=pytest.mark.slow, id="all")])
 def test_committed_runs_come_out_again(sweeps):
     """A fixed sample, up to rounding; those whose data are not here are left out."""
-    found = bench.verify(sweeps, points=12, minutes=2, seed=1, results=RESULTS, workers=1)
+    found = bench.verify(sweeps, points=12, minutes=2, seed=1, out=RESULTS, workers=1)
     wrong = found[found["outcome"].isin(["different", "outdated", "damaged"])]
     assert wrong.empty, wrong.to_string()
     assert len(found) >= 6

@@ -338,7 +338,7 @@ def verify(
     points: Annotated[int, "Number of runs to draw."] = 20,
     minutes: Annotated[float, "Time that all of them may take; runs that would take longer are not drawn."] = 2.0,
     seed: Annotated[int, "Seed of the draw."] = 0,
-    results: Out = "results",
+    out: Out = "results",
     workers: Workers = "auto",
 ) -> "pd.DataFrame":
     """Run some of the finished runs again, drawn at random, and compare the results row by row. Nothing is changed.
@@ -358,7 +358,7 @@ def verify(
 
     use_compilation_cache()
     numbers = {"points": points, "minutes": minutes, "seed": seed, "workers": workers}
-    verification = verifying.verify(SWEEPS, _several(sweeps), scale, results, **numbers)
+    verification = verifying.verify(SWEEPS, _several(sweeps), scale, out, **numbers)
     table = verification.table()
     table.attrs |= {"text": verifying.in_words(verification, seed), "failed": bool(verification.failures)}
     return table

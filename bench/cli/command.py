@@ -9,6 +9,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, get_args, get_origin
 
 import typer
+from typer.models import OptionInfo
 
 from bench.cli.options import path
 from bench.errors import InputError
@@ -16,6 +17,7 @@ from bench.inputs.values import distinct_pairs, values
 
 FLAGS = {"fixed": "--set", "args": "--set", "num_settings": "--settings", "board": "--against"}  # others: by the name
 SECTION = re.compile(r"\n\n(?:Args|Returns|Raises):\n")  # of a docstring, where those for Python begin
+PARAMETER = re.compile(r"^\w+(?= is | are |=)")  # at the start of a message
 Read = Callable[[Any], Any]
 
 
@@ -44,11 +46,17 @@ def command(app: typer.Typer, function: Callable, name: str | None = None, **ove
             parameter.replace(kind=parameter.KEYWORD_ONLY)
             for parameter in [*inspect.signature(show).parameters.values()][1:]
         ]
+        flags = {option.name for option in options if isinstance(get_args(option.annotation)[1], OptionInfo)}
         fixed = {key: value for key, value in overrides.items() if key not in reads}
 
         def run(**words: Any) -> None:
             arguments = {key: read(words[key]) for key, read in reads.items()}
-            show(function(**arguments, **fixed), **{parameter.name: words[parameter.name] for parameter in extra})
+            try:
+                result = function(**arguments, **fixed)
+            except InputError as error:  # which has the names of Python
+                error.args = (PARAMETER.sub(lambda name: _flag(name[0]) if name[0] in flags else name[0], str(error)),)
+                raise
+            show(result, **{parameter.name: words[parameter.name] for parameter in extra})
 
         run.__signature__ = inspect.Signature([*options, *extra])  # pyright: ignore[reportFunctionMemberAccess]
         run.__doc__ = "\n\n".join([SECTION.split(inspect.getdoc(function) or "")[0], inspect.getdoc(show) or ""])
@@ -58,12 +66,17 @@ def command(app: typer.Typer, function: Callable, name: str | None = None, **ove
     return add
 
 
+def _flag(name: str) -> str:
+    """Return the option of a parameter."""
+    return FLAGS.get(name, "--" + name.replace("_", "-"))
+
+
 def _option(parameter: inspect.Parameter) -> tuple[inspect.Parameter, Read]:
     """Return a parameter as Typer reads it, and the function that turns a word of the command line into its value."""
     kind, text = get_args(parameter.annotation)[:2]
     kinds = {get_origin(member) or member for member in (get_args(kind) if isinstance(kind, UnionType) else [kind])}
     kinds, default = kinds - {NoneType}, parameter.default
-    flag = FLAGS.get(parameter.name, "--" + parameter.name.replace("_", "-"))
+    flag = _flag(parameter.name)
     read: Read = lambda word: word  # noqa: E731
     of_path: dict[str, Any] = {"parser": path, "metavar": "PATH"} if os.PathLike in kinds else {}
     if parameter.kind is parameter.POSITIONAL_OR_KEYWORD and default in (parameter.empty, ()):

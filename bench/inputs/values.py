@@ -84,7 +84,8 @@ def distinct_pairs(option: str, texts: list[str] | None) -> dict[str, str]:
     for text in texts or []:
         key, equals, value_text = (piece.strip() for piece in text.partition("="))
         if not (key and equals and value_text):
-            raise InputError(f"{option} {text} is not NAME=VALUE: write {option} NAME=VALUE")
+            wrong = "has no value" if key and equals else "is not NAME=VALUE"
+            raise InputError(f"{option} {text} {wrong}: write {option} {key or 'NAME'}=VALUE")
         if key in out:
             raise InputError(f"{option} {key} is given twice: give it once")
         out[key] = value_text

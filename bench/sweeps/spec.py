@@ -237,8 +237,7 @@ def select(sweep: Sweep, where: str) -> Sweep:
             chosen = condition(where, tables[name].reindex(columns=columns))
         except InputError as error:
             raise InputError(
-                f"--where {where!r} does not work on {sweep.name}: {error}; "
-                f'write a condition on {", ".join(columns)}, such as "algorithm == {name!r}"'
+                f'--where {where!r} is no condition on {sweep.name}, such as "algorithm == {name!r}": {error}'
             ) from None
         if chosen.any():
             entries[name] = entry.with_points(entry.points[chosen].reset_index(drop=True))

@@ -133,7 +133,7 @@ def verify(
         )
     folders = {name: folder for name, folder in folders.items() if folder.parts}
     if not folders:
-        raise InputError(f"there are no results at scale {scale} in {results}: give another --scale or --results")
+        raise InputError(f"there are no results at scale {scale} in {results}: give another --scale or --out")
     # What a CPU made is repeated in full float32, for which a GPU has to be asked.
     precision = "highest" if resources.gpus() else None
     with jax.default_matmul_precision(precision), Pool("local", workers) as pool:

@@ -132,7 +132,7 @@ def test_the_same_seed_gives_the_same_numbers_and_another_does_not():
 WRONG = {
     ("nosuch",): "no method is called 'nosuch'",
     ("ppsgd", "--set", "stepsize=1"): "no argument of ppsgd is called 'stepsize': did you mean step_size?",
-    ("ppsgd", "--set", "step_size"): "--set step_size is not NAME=VALUE: write --set NAME=VALUE",
+    ("ppsgd", "--set", "step_size"): "--set step_size is not NAME=VALUE: write --set step_size=VALUE",
     ("ppsgd", "--set", "step_size=-1"): "step_size is -1.0: it must be positive and finite",
     ("ppsgd", "--family", "agents"): "ppsgd fits no audit task",
     ("minibatch_sgd", "--family", "nosuch"): "no family of tasks is called 'nosuch'",

@@ -37,6 +37,7 @@ WRONG = [
     (["board-add", "mine.py"], "Missing argument 'task'"),
     (["board", "--methods", "Ditto"], "methods are named for one task"),
     (["compare", "--set", "momentum"], "--set momentum is not NAME=VALUE"),
+    (["compare", "--set", "x:momentum="], "--set x:momentum= has no value: write --set x:momentum=VALUE"),
     (["compare", "--task", "synthetic", "--baselines", ","], "--baselines is empty"),
     (["board", "digits", "--methods", ","], "--methods is empty"),
     (["run", "qqq"], "no sweep is called 'qqq': choose from "),
@@ -56,7 +57,7 @@ WRONG = [
     (["run", "tiny", "--sede", "1"], "No such option: --sede"),
     (["run", "tiny", "--two\nlines", "1"], "No such option: --two"),
     (["run", "two\nlines"], "no sweep is called"),
-    (["compare", "--settings", "0"], "num_settings is 0: it must be a whole number from 1"),
+    (["compare", "--settings", "0"], "--settings is 0: it must be a whole number from 1"),
     (["epsilon", "--steps", "10"], "Missing option"),
     (["epsilon", "--noise-multiplier", "x", "--steps", "1", "--delta", "0.1"], "--noise-multiplier"),
 ]

@@ -190,28 +190,28 @@ def spent(shared, sigma):
 
 
 BAD = [
-    ("epsilon", {"--noise-multiplier": -1}, "noise_multiplier=-1.0: give 0, or a number from 1e-06 to 1e+06."),
-    ("epsilon", {"--noise-multiplier": "nan"}, "noise_multiplier=nan: give 0, or a number from 1e-06 to 1e+06."),
-    ("noise", {"--epsilon": 0}, "epsilon=0.0: give a finite number above 0."),
-    ("noise", {"--epsilon": "inf"}, "epsilon=inf: give a finite number above 0."),
-    ("noise", {"--epsilon": "nan"}, "epsilon=nan: give a finite number above 0."),
+    ("epsilon", {"--noise-multiplier": -1}, "--noise-multiplier=-1.0: give 0, or a number from 1e-06 to 1e+06."),
+    ("epsilon", {"--noise-multiplier": "nan"}, "--noise-multiplier=nan: give 0, or a number from 1e-06 to 1e+06."),
+    ("noise", {"--epsilon": 0}, "--epsilon=0.0: give a finite number above 0."),
+    ("noise", {"--epsilon": "inf"}, "--epsilon=inf: give a finite number above 0."),
+    ("noise", {"--epsilon": "nan"}, "--epsilon=nan: give a finite number above 0."),
     *(
         (command, options, message)
         for command in ("epsilon", "noise")
         for options, message in [
-            ({"--sampling-rate": 0}, "sampling_rate=0.0: give a fraction above 0 and at most 1."),
-            ({"--sampling-rate": 1.1}, "sampling_rate=1.1: give a fraction above 0 and at most 1."),
-            ({"--sampling-rate": "nan"}, "sampling_rate=nan: give a fraction above 0 and at most 1."),
+            ({"--sampling-rate": 0}, "--sampling-rate=0.0: give a fraction above 0 and at most 1."),
+            ({"--sampling-rate": 1.1}, "--sampling-rate=1.1: give a fraction above 0 and at most 1."),
+            ({"--sampling-rate": "nan"}, "--sampling-rate=nan: give a fraction above 0 and at most 1."),
             (
                 {"--sampling-rate": None},
-                "sampling_rate is missing: give the fraction of the units in a round, or sampling none.",
+                "--sampling-rate is missing: give the fraction of the units in a round, or sampling none.",
             ),
-            ({"--sampling": "none"}, "sampling_rate=0.01: leave it out with sampling none."),
-            ({"--steps": 0}, "steps=0: give 1 to 10,000,000 with accountant pld."),
-            ({"--delta": 0}, "delta=0.0: give a probability from 1e-20 to below 1."),
-            ({"--delta": 1e-300}, "delta=1e-300: give a probability from 1e-20 to below 1."),
-            ({"--delta": 1}, "delta=1.0: give a probability from 1e-20 to below 1."),
-            ({"--delta": "nan"}, "delta=nan: give a probability from 1e-20 to below 1."),
+            ({"--sampling": "none"}, "--sampling-rate=0.01: leave it out with sampling none."),
+            ({"--steps": 0}, "--steps=0: give 1 to 10,000,000 with accountant pld."),
+            ({"--delta": 0}, "--delta=0.0: give a probability from 1e-20 to below 1."),
+            ({"--delta": 1e-300}, "--delta=1e-300: give a probability from 1e-20 to below 1."),
+            ({"--delta": 1}, "--delta=1.0: give a probability from 1e-20 to below 1."),
+            ({"--delta": "nan"}, "--delta=nan: give a probability from 1e-20 to below 1."),
             ({"--sampling": "fixd"}, "no sampling is called 'fixd': did you mean fixed?"),
             ({"--accountant": "prv"}, "no accountant is called 'prv': choose from pld, rdp."),
             (
@@ -221,7 +221,7 @@ BAD = [
             *(
                 (
                     {"--sampling": "balls_in_bins", "--sampling-rate": rate},
-                    f"sampling_rate={rate}: with sampling balls_in_bins it is 1/G, for G bins of 2 or more: give "
+                    f"--sampling-rate={rate}: with sampling balls_in_bins it is 1/G, for G bins of 2 or more: give "
                     "0.5, 0.01 or the like.",
                 )
                 for rate in (1e-310, 0.03, 0.9, 1.0)

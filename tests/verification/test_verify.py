@@ -53,7 +53,7 @@ def results(made, tmp_path) -> Path:
 
 
 def verified(results, points=2) -> pd.DataFrame:
-    return bench.verify(scale=SCALE, results=results, points=points, workers=1)
+    return bench.verify(scale=SCALE, out=results, points=points, workers=1)
 
 
 def rewritten(results: Path, change) -> None:
@@ -145,7 +145,7 @@ def test_another_version_of_a_method_is_outdated(results, monkeypatch):
 
 def test_the_command_ends_with_status_1_and_names_the_run(results):
     rewritten(results, lambda table: table.assign(mean_square=table["mean_square"] * 1.01))
-    command = ["verify", "--scale", SCALE, "--results", str(results), "--points", "1", "--workers", "1"]
+    command = ["verify", "--scale", SCALE, "--out", str(results), "--points", "1", "--workers", "1"]
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 1
     assert done.stdout.startswith(f"different: {SWEEP}, DP-FedAvg, point ")
@@ -174,7 +174,7 @@ def test_runs_of_a_gpu_are_not_run_again_and_counted(results):
     assert {run.seed for run in found.runs} == {1}
     assert found.accelerated > 0
     rewritten(results, lambda table: table.assign(device="1 x NVIDIA H100"))
-    done = CliRunner().invoke(app, ["verify", "--scale", SCALE, "--results", str(results), "--points", "2"])
+    done = CliRunner().invoke(app, ["verify", "--scale", SCALE, "--out", str(results), "--points", "2"])
     assert done.exit_code == 0
     assert "further draws were of runs of a GPU or TPU" in done.stdout
 
@@ -188,10 +188,10 @@ def test_runs_of_a_gpu_are_not_run_again_and_counted(results):
         ({"minutes": float("nan")}, "it must be above 0"),
         ({"seed": -1}, "the seed of the draw is -1"),
         ({"sweeps": "ppsgd_synthetic"}, "there are no results of ppsgd_synthetic at scale smoke"),
-        ({"results": "nowhere"}, "there are no results at scale smoke in nowhere"),
+        ({"out": "nowhere"}, "there are no results at scale smoke in nowhere"),
     ],
 )
 def test_bad_input_is_refused_in_a_line(results, arguments, words):
     with pytest.raises(InputError, match=words) as refused:
-        bench.verify(**{"scale": SCALE, "results": results} | arguments)
+        bench.verify(**{"scale": SCALE, "out": results} | arguments)
     assert "\n" not in str(refused.value)
