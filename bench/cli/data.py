@@ -1,14 +1,16 @@
-"""The commands that list, fetch and verify data sets: python -m bench data ..."""
+"""The commands that list, fetch, verify and export data sets: python -m bench data ..."""
 
 import json
 import sys
+from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from bench.cli.options import Commands, Json
+from bench.cli.options import Commands, Json, path
 from bench.data.dataset import DataSet, LocalCopy
 from bench.data.fetch import user_files
 from bench.data.fetch.cache import Cached, md5
@@ -16,10 +18,11 @@ from bench.data.fetch.retrieval import find, get, sources_of
 from bench.data.fetch.sources import DATASETS
 from bench.data.files import DataFiles
 from bench.errors import InputError
+from bench.files import written_whole
 
 app = typer.Typer(
     cls=Commands,
-    help="List, fetch and verify data sets. Two environment variables say where data come from, for all commands. "
+    help="Data sets, and the examples of tasks. Two environment variables say where data come from, for all commands. "
     "BENCH_DATA is a folder with data files that you have, searched four levels deep. BENCH_SOURCE is what others are "
     "fetched from: publisher, packages, tensorflow-datasets, none, or any, which tries the publisher first (default). "
     "Example: python -m bench data list",
@@ -98,6 +101,34 @@ def verify(name: Name = None) -> None:
             raise InputError(f"{name}: not here: {_how(dataset)}.")
     if failed:
         raise InputError(" ".join(failed))
+
+
+@app.command("export")
+def export_(
+    task: Annotated[str, typer.Argument(help="A task of `compare`, such as digits.")],
+    split: Annotated[int, typer.Option(min=0, help="Number of the split; the board has 0 to 4.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(parser=path, metavar="PATH", help="The npz file; default TASK-SPLIT.npz.")
+    ] = None,
+) -> None:
+    """Write the training, tuning and test examples of a task as arrays by client, for a program in another framework.
+
+    numpy.load reads the file; docs/comparing.md says what is in it, and how to compare scores with the board.
+
+    Example: python -m bench data export digits --split 0
+    """
+    from bench.comparison.exported import exported
+    from bench.comparison.problems import problem
+    from bench.data.tasks.registry import compared, misnamed
+
+    if task not in compared():
+        raise misnamed(task, "a task of `compare`", compared())
+    arrays = exported(problem(task, DataFiles()), split)
+    out = out or Path(f"{task}-{split}.npz")
+    with written_whole([out]) as (unfinished,), unfinished.open("wb") as file:
+        np.savez(file, **arrays)
+    sizes = (f"{name.removesuffix('_targets')} {len(array):,}" for name, array in arrays.items() if "_targets" in name)
+    typer.echo(f"{out}: examples of {arrays['train_clients'].max() + 1:,} clients: {', '.join(sizes)}")
 
 
 def _chosen(names: list[str] | None) -> list[DataSet]:
