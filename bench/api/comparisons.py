@@ -64,6 +64,7 @@ def compare(
     name: str | None = None,
     fresh: bool = False,
     devices: int | str | None = None,
+    quiet: bool = False,
 ) -> "pd.DataFrame":
     """Compare methods with a task's baselines on equal terms: the same privacy statement and tuning budget.
 
@@ -76,7 +77,7 @@ def compare(
         neighbors, delta: neighbouring relation, and delta of (epsilon, delta)-DP; default the task's.
         name: of the folder in out/compare; by default made from the task and the methods.
         fresh: first move earlier runs of that name aside.
-        devices: as for `run`.
+        devices, quiet: as for `run`.
 
     Returns:
         One row per method and epsilon: mean of the test metric with its 95 % interval, rank, and gain over the best
@@ -111,7 +112,7 @@ def compare(
         out=out,
         fresh=fresh,
     )
-    (compared,) = _compared([request], workers, devices)
+    (compared,) = _compared([request], workers, devices, quiet)
     table = figure.write(compared, width)
     table.attrs |= {"folder": str(request.folder), "notes": compared.notes}
     if request.board is not None:
@@ -134,7 +135,7 @@ def _request(methods, board: str | os.PathLike | None, **options) -> "Request":
 
 
 def _compared(
-    requests: "Sequence[Request]", workers: int | str, devices: int | str | None = None
+    requests: "Sequence[Request]", workers: int | str, devices: int | str | None = None, quiet: bool = False
 ) -> "Iterator[Comparison]":
     """Run the comparisons one after the other with the same workers, which keep their compiled programs.
 
@@ -147,7 +148,7 @@ def _compared(
 
     use_compilation_cache()
     failed = []
-    with pool_of(workers, devices) as pool:
+    with pool_of(workers, devices, quiet) as pool:
         for request in requests:
             try:
                 compared = comparing.compare(request, pool)
@@ -236,12 +237,14 @@ def board(
     num_settings: int | None = None,
     rounds: int | None = None,
     fresh: bool = False,
+    quiet: bool = False,
 ) -> list[Path]:
     """Run the board: all methods of the suite on its tasks, by one protocol. Repeat an interrupted run to continue.
 
     Args:
         epsilons, seeds, num_settings, rounds: in place of the board's; results of different protocols are never mixed.
         fresh: first move earlier runs of these tasks aside.
+        quiet: as for `run`.
 
     Returns:
         The folders.
@@ -261,6 +264,6 @@ def board(
         raise InputError("methods are named for one task: name it, as in `bench board digits --methods Ditto`")
     files = DataFiles()
     requests = [board_request(name, methods, out=out, fresh=fresh, data_files=files, **chosen) for name in names]
-    for compared in _compared(requests, workers):
+    for compared in _compared(requests, workers, quiet=quiet):
         figure.write(compared)
     return [request.folder for request in requests]

@@ -7,7 +7,6 @@ rows = load("ppsgd_synthetic", scale="smoke")
 """
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -50,12 +49,14 @@ def run(
         "In place of workers, divide the clients of each run over so many devices of this machine, or auto: all.",
     ] = None,
     fresh: bool = False,
+    quiet: bool = False,
     rows: bool = True,
 ) -> "pd.DataFrame":
     """Run the missing points of sweeps. What is interrupted, at any time, goes on when it is repeated.
 
     Args:
         fresh: first move all existing results of the sweeps aside.
+        quiet: whether nothing is printed while it runs; errors are raised in any case.
         rows: whether to return the rows, which may need much memory.
 
     Returns:
@@ -94,12 +95,12 @@ def run(
     # The names and conditions of all sweeps are checked before the first one runs.
     todo = [chosen(SWEEPS, sweep, scale, **arguments) for sweep in names]
     use_compilation_cache()
-    with pool_of(workers, devices) as pool:
+    with pool_of(workers, devices, quiet) as pool:
         options = {"out": out, "fresh": fresh, "data_files": data_files, "pool": pool}
         run_all([upcoming_of(choice, scale, **options) for choice in todo], pool, most=chunk)
     for choice in todo:
         if rounds is not None and (unchanged := keeping_rounds(choice.selection)):
-            print(f"the number of rounds does not change {', '.join(unchanged)}, which set their own", file=sys.stderr)
+            pool.command.say(f"the number of rounds does not change {', '.join(unchanged)}, which set their own")
     folders = {choice.selection.name: of_scale(out, scale, choice.selection.name) for choice in todo}
     tables = list(map(part_files.read, folders.values())) if rows else []
     table = pd.concat(tables, ignore_index=True) if len(tables) > 1 else tables[0] if tables else pd.DataFrame()
@@ -112,12 +113,12 @@ def _several(names: Any) -> list:
     return [names] if isinstance(names, str | os.PathLike) else list(names)
 
 
-def pool_of(workers: int | str, devices: int | str | None = None) -> "Pool":
+def pool_of(workers: int | str, devices: int | str | None = None, quiet: bool = False) -> "Pool":
     """Return the workers of a command, by the options of `run`."""
     from bench.execution.pool import Pool
 
     on_ray = str(workers).startswith("ray")
-    return Pool(str(workers) if on_ray else "local", "auto" if on_ray else workers, devices=devices)
+    return Pool(str(workers) if on_ray else "local", "auto" if on_ray else workers, devices=devices, quiet=quiet)
 
 
 def upcoming_of(
@@ -340,8 +341,12 @@ def verify(
     seed: Annotated[int, "Seed of the draw."] = 0,
     out: Out = "results",
     workers: Workers = "auto",
+    quiet: bool = False,
 ) -> "pd.DataFrame":
     """Run some of the finished runs again, drawn at random, and compare the results row by row. Nothing is changed.
+
+    Args:
+        quiet: as for `run`.
 
     Returns:
         One row per run, with the fields of `bench.verification.verify.Checked`. Its `outcome` is "equal", "equal up to
@@ -357,7 +362,7 @@ def verify(
     from bench.verification import verify as verifying
 
     use_compilation_cache()
-    numbers = {"points": points, "minutes": minutes, "seed": seed, "workers": workers}
+    numbers = {"points": points, "minutes": minutes, "seed": seed, "workers": workers, "quiet": quiet}
     verification = verifying.verify(SWEEPS, _several(sweeps), scale, out, **numbers)
     table = verification.table()
     table.attrs |= {"text": verifying.in_words(verification, seed), "failed": bool(verification.failures)}

@@ -28,6 +28,7 @@ class Pool:
             memory.
         devices: over which the clients of every run are divided, by this process: a number, or "auto" for all that it
             has; None does not divide them.
+        quiet: whether nothing is printed meanwhile.
 
     Raises:
         InputError: for an executor that is unknown or not installed, for an invalid number of workers or of devices,
@@ -41,6 +42,7 @@ class Pool:
         *,
         budget: float | None = None,
         devices: int | str | None = None,
+        quiet: bool = False,
     ):
         if executor not in ("local", "ray") and not executor.startswith("ray://"):
             raise InputError(f"no executor is called {executor!r}: choose from {EXECUTORS}")
@@ -56,7 +58,7 @@ class Pool:
             self.devices, self.asked = resources.number_of_devices(devices), 1
         self.gpus = resources.gpus() if executor == "local" else []  # before the driver stops using them
         self._executors: dict[str, Any] = {}
-        self.command = Command()
+        self.command = Command(quiet)
         if self.kind != "local" or (self.asked or len(self.gpus)) > 1:
             # The driver only distributes work, and leaves the accelerators to the workers.
             jax.config.update("jax_platforms", "cpu")

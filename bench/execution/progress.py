@@ -38,15 +38,22 @@ Report = Callable[[Increment], None]
 
 
 class Command:
-    """What the sweeps of one command have in common: a terminal, and one warning if it takes long."""
+    """What the sweeps of one command have in common: a terminal, and one warning if it takes long.
 
-    def __init__(self):
+    quiet: whether nothing is shown.
+    """
+
+    def __init__(self, quiet: bool = False):
         self.began, self.warned = time.monotonic(), False
         self.meters: list[Meter] = []
         self.lock = threading.RLock()
-        self.console = Console(stderr=True, soft_wrap=True)
+        self.console = Console(stderr=True, soft_wrap=True, quiet=quiet)
         columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %")
         self.bar = Progress(*columns, TextColumn("{task.fields[now]}"), TimeElapsedColumn(), console=self.console)
+
+    def say(self, text: str) -> None:
+        """Print a line, above the bar if there is one."""
+        self.console.print(text, highlight=False, markup=False, emoji=False)
 
     def warning(self) -> str | None:
         """Return the sentence for a command that takes longer than LONG_S, once; otherwise None."""
@@ -101,10 +108,7 @@ class Meter:
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""
-        if self.receive:
-            self.receive(text)
-        else:
-            self.command.console.print(text, highlight=False, markup=False, emoji=False)
+        (self.receive or self.command.say)(text)
 
     def left_s(self) -> float:
         """Return the seconds of training that are left; 0 where nothing is measured yet."""

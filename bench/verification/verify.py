@@ -1,7 +1,6 @@
 """Draws runs, makes them again, and compares."""
 
 import os
-import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -97,6 +96,7 @@ def verify(
     seed: int,
     workers: int | str = "auto",
     data_files: DataFiles | None = None,
+    quiet: bool = False,
 ) -> Verification:
     """Draw finished runs at random, run them again and compare them row by row.
 
@@ -110,6 +110,7 @@ def verify(
         seed: of the draw.
         workers: number of worker processes; "auto" is one per GPU, or else one per core.
         data_files: where data may come from.
+        quiet: whether nothing is printed meanwhile.
 
     Raises:
         InputError: for an unknown name, or where there are no results.
@@ -136,7 +137,7 @@ def verify(
         raise InputError(f"there are no results at scale {scale} in {results}: give another --scale or --out")
     # What a CPU made is repeated in full float32, for which a GPU has to be asked.
     precision = "highest" if resources.gpus() else None
-    with jax.default_matmul_precision(precision), Pool("local", workers) as pool:
+    with jax.default_matmul_precision(precision), Pool("local", workers, quiet=quiet) as pool:
         num_workers = pool.asked or resources.automatic_workers(pool.gpus)
         drawn = draw(list(folders.values()), points, 60 * minutes * num_workers, seed)
         checked = [Checked("", "", "", 0, 0, DAMAGED, what=what) for what in drawn.damaged]
@@ -158,9 +159,7 @@ def _check(drawn: Drawn, folders: dict[str, Folder], tasks: Tasks, pool: Pool) -
         checked[number] = run
         size = f" (at most {run.largest:.0e})" if run.outcome == ROUNDED else ""
         took = f", {run.seconds:,.0f} s" if run.seconds else ""
-        print(
-            f"{len(checked)} of {len(runs)}: {run.sweep}, {run.algorithm}: {run.outcome}{size}{took}", file=sys.stderr
-        )
+        pool.command.say(f"{len(checked)} of {len(runs)}: {run.sweep}, {run.algorithm}: {run.outcome}{size}{took}")
 
     def finish(done: set[Future[Outcome]]) -> None:
         for future in done:

@@ -45,6 +45,13 @@ def test_lines_become_seldom(capsys, monkeypatch):
     assert sorted(gaps) == gaps
 
 
+def test_a_quiet_command_prints_nothing(capsys):
+    with Meter("x", 10, interval_s=0.0, command=Command(quiet=True)) as meter:
+        meter.report(Increment(1, 1.0, message="1 is done"))
+        meter.report(Increment(9, 1000.0))
+    assert said(capsys) == []
+
+
 def test_a_command_that_takes_more_than_five_minutes_says_so_once(capsys):
     command = Command()
     with Meter("x", 1000, command=command) as meter:

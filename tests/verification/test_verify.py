@@ -75,6 +75,16 @@ def test_results_that_were_made_here_come_out_again_and_are_not_changed(results)
     assert {path: path.read_bytes() for path in results.rglob("*.parquet")} == before
 
 
+def test_quiet_runs_and_checks_print_nothing(results, capsys):
+    for work in (
+        lambda quiet: bench.run(SWEEP, SCALE, seeds=2, out=results, workers=1, quiet=quiet),
+        lambda quiet: bench.verify(scale=SCALE, out=results, points=1, workers=1, quiet=quiet),
+    ):
+        for quiet in (False, True):
+            work(quiet)
+            assert (capsys.readouterr().err == "") == quiet
+
+
 def test_runs_whose_data_cannot_be_had_are_left_out(results, monkeypatch):
     def refuse(sweep, name, trial, data_files):
         raise InputError("digits: not in BENCH_DATA or cache")
