@@ -133,12 +133,12 @@ class Comparison(NamedTuple):
 
     @property
     def still_improving(self) -> list[str]:
-        """Methods whose score improves to the end of their rounds, in words."""
+        """Methods whose score improves to the end of their rounds, each with the improvement in words."""
         lines, grown = [], self.growth
         for label, rows in grown[grown["still_improving"]].groupby("algorithm"):
             by_epsilon = rows[["target_epsilon", "last_quarter"]].itertuples(index=False, name=None)
             places = ", ".join(f"{gained:.2g} at {at_epsilon(epsilon)}" for epsilon, gained in by_epsilon)
-            lines.append(f"{label} still improved in the last quarter of its rounds, by {places}")
+            lines.append(f"{label} by {places}")
         return lines
 
     @property
@@ -174,16 +174,25 @@ class Comparison(NamedTuple):
                 if declared
                 else []
             ),
-            *(
-                f"{label} diverged with all settings tried: give more --settings, or smaller values by --set; "
-                "or, where that does not help, look for a client whose data are in other units"
-                for label in self.diverged
+            *self._together(
+                "{} diverged with all settings tried: give more --settings, or smaller values by --set; or, where that "
+                "does not help, look for a client whose data are in other units",
+                self.diverged,
             ),
-            *(f"A better value may lie beyond: {line}" for line in self.at_grid_ends),
-            *(f"More rounds may change the order: {line}" for line in self.still_improving),
+            *self._together("A better value may lie beyond: {}", self.at_grid_ends),
+            *self._together(
+                "More rounds may change the order, since scores still improved in the last quarter of the rounds: {}",
+                self.still_improving,
+            ),
         ]
         # Those about the requested methods come first.
         return sorted(lines, key=lambda line: not any(label in line for label in self.requested))
+
+    def _together(self, words: str, lines: Sequence[str]) -> list[str]:
+        """Return notes with these words: one for each line about a requested method, and one for all other lines."""
+        own = [line for line in lines if any(label in line for label in self.requested)]
+        others = "; ".join(line for line in lines if line not in own)
+        return [words.format(line) for line in (*own, others) if line]
 
 
 def _long(rows: pd.DataFrame, argument: str, momentum: str) -> pd.DataFrame:
