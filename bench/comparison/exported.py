@@ -2,12 +2,12 @@
 
 from typing import Any
 
+import jax
 import numpy as np
 
 from bench.comparison.problem import Problem, made
 from bench.data.task import Task
 from bench.errors import InputError
-from bench.kernels.sparse import Rows
 
 FACTS = "name", "metric", "best", "privacy_unit", "neighbors", "delta"
 
@@ -25,7 +25,7 @@ def exported(problem: Problem, split: int) -> dict[str, Any]:
         InputError: for a task whose clients have no such examples.
     """
     task = made(problem.test, split, problem.name)
-    sparse = isinstance(task.train, tuple) and isinstance(task.train[0], Rows)
+    sparse = isinstance(task.train, tuple) and not isinstance(task.train[0], jax.Array)
     why = "has sparse inputs" if sparse else "has a graph of agents" if task.peers else ""
     if task.train is None or why:
         why = why or "draws its examples anew in every round"

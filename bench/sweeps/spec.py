@@ -268,8 +268,8 @@ def on_task(sweep: Sweep, name: str, make: Callable[[int], Task]) -> Sweep:
         twins = [twin for twin, earlier in entries.items() if _same_runs(earlier, entry)]
         for twin in twins:
             label = entry.method.make.__name__
-            both = entries.pop(twin).seeds, entry.seeds
-            entry = replace(entry, seeds=None if None in both else max(both))  # None: the sweep's number
+            first, second = entries.pop(twin).seeds, entry.seeds  # None: the sweep's number
+            entry = replace(entry, seeds=first and second and max(first, second))
         entries[label] = entry
     return sweep._replace(name=f"{sweep.name}_on_{name}", tasks={name: make}, entries=entries)
 
