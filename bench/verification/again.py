@@ -26,7 +26,7 @@ class Prepared(NamedTuple):
     unit: Unit
     computed: dict[str, Any]
 
-    def moved(self) -> Unit:
+    def perturbed(self) -> Unit:
         """Return the same run with hyperparameters that differ in the last digits."""
         (point,) = self.unit.points
         traced = {name: value * (1 + MOVED) for name, value in point.traced.items()}
@@ -69,7 +69,7 @@ class Tasks:
         """
         key = id(sweep), name, trial
         if key not in self._tasks:
-            if any(other != id(sweep) for other, _, _ in self._tasks):
+            if any(sweep_id != id(sweep) for sweep_id, _, _ in self._tasks):
                 self._tasks.clear()
             try:
                 self._tasks[key] = sweep.task(name, trial, self.data_files)
@@ -91,24 +91,24 @@ def prepare(run: Run, tasks: Tasks) -> Prepared:
     candidates = _candidates(entry, run) if entry else pd.DataFrame()
     if entry is None or candidates.empty:
         raise Gone(f"{run.sweep} has no such point of {run.algorithm}")
-    part = sweep._replace(entries={run.algorithm: entry.with_points(candidates)})
-    default = next(iter(sweep.tasks))
-    names = dict.fromkeys(candidates.get("task", [default]))
+    one_entry = sweep._replace(entries={run.algorithm: entry.with_points(candidates)})
+    default_task = next(iter(sweep.tasks))
+    task_names = dict.fromkeys(candidates.get("task", [default_task]))
     trial = sweep.repetitions()[0][0]
-    first = {name: tasks.task(sweep, name, trial) for name in names}
-    points = {point.id: (name, point) for name, group in resolve(part, first).items() for point in group}
-    found = Points(shapes_of(point for _, point in points.values())).recognised(run.rows.head(1))
-    if run.point not in found:
+    tasks_by_name = {name: tasks.task(sweep, name, trial) for name in task_names}
+    points = {point.id: (name, point) for name, group in resolve(one_entry, tasks_by_name).items() for point in group}
+    point_ids = Points(shapes_of(point for _, point in points.values())).recognised(run.rows.head(1))
+    if run.point not in point_ids:
         raise Gone(
             f"{run.sweep} has another version of {run.algorithm} or other data now, or a number that is computed from "
             "the settings, such as calibrated noise, comes out differently"
         )
-    name, point = points[found[run.point]]
+    name, point = points[point_ids[run.point]]
     origin = Origin(run.sweep, scale, sweep.delta, commit())
     data = tasks.task(sweep, name, run.trial)
     # With the computed numbers of the run, so that the same is trained.
-    same = point.known_as(run.first | {"point": run.point})._replace(asked={}, computed={})
-    unit = Unit(origin, data, (same,), ((run.trial, run.seed),))
+    run_point = point.known_as(run.first | {"point": run.point})._replace(asked={}, computed={})
+    unit = Unit(origin, data, (run_point,), ((run.trial, run.seed),))
     return Prepared(unit, point.computed)
 
 

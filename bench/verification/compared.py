@@ -21,8 +21,8 @@ SPREAD = 4.0  # and if it is within this many standard deviations of the point's
 FEWEST = 3  # repetitions from which a standard deviation is taken; with fewer, the movement stands in for it
 
 # Columns that differ by when and where a run was made, or that say which run it is.
-AROUND = {"scale", "date", "commit", "device", "wall_s", "compile_s", "points_per_chunk", "point", "trial", "seed"} | {
-    *("jax_version", "jaxlib_version", "python_version", "sweep", "algorithm", "num_rounds", "rounds")
+CONTEXT = {"scale", "date", "commit", "device", "wall_s", "compile_s", "points_per_chunk", "point", "trial"} | {
+    *("seed", "jax_version", "jaxlib_version", "python_version", "sweep", "algorithm", "num_rounds", "rounds")
 }
 
 
@@ -60,7 +60,7 @@ def compared(
     there: pd.DataFrame,
     here: pd.DataFrame,
     computed: Mapping[str, Any],
-    moved: Callable[[], pd.DataFrame],
+    perturbed: Callable[[], pd.DataFrame],
     repetitions: Callable[[], pd.DataFrame],
 ) -> Comparison:
     """Compare a run with what was there of it.
@@ -73,31 +73,31 @@ def compared(
     Args:
         there, here: rows of the run, one per evaluation, in order.
         computed: columns -> values that follow from the settings, as they come out here.
-        moved: gives the rows of the same run with hyperparameters that differ in the last digits.
+        perturbed: gives the rows of the same run with hyperparameters that differ in the last digits.
         repetitions: gives the rows of all repetitions of its point that were there.
     """
     if there["rounds"].tolist() != here["rounds"].tolist():
         rounds = there["rounds"].max(), here["rounds"].max()
         return Comparison(DIFFERENT, Difference("rounds", np.inf, int(rounds[0]), *rounds))
-    columns = [str(name) for name in there if name not in AROUND and there[name].notna().any()]
-    gone = [name for name in columns if name not in here and name not in computed]
-    if gone:
-        return Comparison(DIFFERENT, Difference(gone[0], np.inf, 0, there[gone[0]].iloc[0], "no column any more"))
-    whole = here.assign(**{name: value for name, value in computed.items() if name in there})
-    found = [difference for name in columns if (difference := _difference(there, whole, name, computed))]
-    if not found:
+    columns = [str(name) for name in there if name not in CONTEXT and there[name].notna().any()]
+    missing = [name for name in columns if name not in here and name not in computed]
+    if missing:
+        return Comparison(DIFFERENT, Difference(missing[0], np.inf, 0, there[missing[0]].iloc[0], "no column any more"))
+    now = here.assign(**{name: value for name, value in computed.items() if name in there})
+    differences = [difference for name in columns if (difference := _difference(there, now, name, computed))]
+    if not differences:
         return Comparison(EQUAL)
-    beyond = [difference for difference in found if difference.size > _tolerance(difference, there, computed)]
-    if not beyond:
-        return Comparison(ROUNDED, max(found, key=lambda difference: difference.size))
-    for difference in beyond:
+    excesses = [difference for difference in differences if difference.size > _tolerance(difference, there, computed)]
+    if not excesses:
+        return Comparison(ROUNDED, max(differences, key=lambda difference: difference.size))
+    for difference in excesses:
         if _is_accounted(difference.column, computed) or not np.isfinite(difference.size):
             return Comparison(DIFFERENT, difference)
-    again, others = moved(), repetitions()
-    for difference in sorted(beyond, key=lambda difference: -difference.size):
-        if not _is_chaos(difference, there, here, again, others):
+    perturbed_rows, repeated = perturbed(), repetitions()
+    for difference in sorted(excesses, key=lambda difference: -difference.size):
+        if not _is_chaos(difference, there, here, perturbed_rows, repeated):
             return Comparison(DIFFERENT, difference)
-    return Comparison(CHAOTIC, max(beyond, key=lambda difference: difference.size))
+    return Comparison(CHAOTIC, max(excesses, key=lambda difference: difference.size))
 
 
 def _tolerance(difference: Difference, there: pd.DataFrame, computed: Mapping[str, Any]) -> float:
@@ -117,41 +117,41 @@ def _is_accounted(name: str, computed: Mapping[str, Any]) -> bool:
 
 def _difference(there: pd.DataFrame, here: pd.DataFrame, name: str, computed: Mapping[str, Any]) -> Difference | None:
     """Return the largest difference in a column, if any."""
-    first, second, rounds = there[name], here[name], there["rounds"]
-    if not (pd.api.types.is_numeric_dtype(first) and pd.api.types.is_numeric_dtype(second)):
-        unlike = (first.astype(object).fillna("").map(str) != second.astype(object).fillna("").map(str)).to_numpy()
-        if not unlike.any():
+    before, now, rounds = there[name], here[name], there["rounds"]
+    if not (pd.api.types.is_numeric_dtype(before) and pd.api.types.is_numeric_dtype(now)):
+        unequal = (before.astype(object).fillna("").map(str) != now.astype(object).fillna("").map(str)).to_numpy()
+        if not unequal.any():
             return None
-        place = int(unlike.argmax())
-        return Difference(name, np.inf, int(rounds.iloc[place]), first.iloc[place], second.iloc[place])
-    one, other = first.to_numpy(float), second.to_numpy(float)
-    same = (one == other) | (np.isnan(one) & np.isnan(other))
+        place = int(unequal.argmax())
+        return Difference(name, np.inf, int(rounds.iloc[place]), before.iloc[place], now.iloc[place])
+    old, new = before.to_numpy(float), now.to_numpy(float)
+    same = (old == new) | (np.isnan(old) & np.isnan(new))
     if same.all():
         return None
     with np.errstate(invalid="ignore"):
-        size = np.where(same, 0.0, np.abs(one - other))
-    finite = np.isfinite(one) & np.isfinite(other)
+        size = np.where(same, 0.0, np.abs(old - new))
+    finite = np.isfinite(old) & np.isfinite(new)
     size[~finite & ~same] = np.inf
-    scale = np.abs(one) if _is_accounted(name, computed) else np.abs(one[np.isfinite(one)]).max(initial=0.0)
+    scale = np.abs(old) if _is_accounted(name, computed) else np.abs(old[np.isfinite(old)]).max(initial=0.0)
     size = np.divide(size, scale, out=np.where(size > 0, np.inf, 0.0), where=np.asarray(scale) > 0)
     place = int(size.argmax())
-    return Difference(name, float(size[place]), int(rounds.iloc[place]), first.iloc[place], second.iloc[place])
+    return Difference(name, float(size[place]), int(rounds.iloc[place]), before.iloc[place], now.iloc[place])
 
 
 def _is_chaos(
-    difference: Difference, there: pd.DataFrame, here: pd.DataFrame, moved: pd.DataFrame, others: pd.DataFrame
+    difference: Difference, there: pd.DataFrame, here: pd.DataFrame, perturbed: pd.DataFrame, repeated: pd.DataFrame
 ) -> bool:
     """Return whether rounding explains the differences in a column: it moves the run as far, and they are not beyond
     the spread."""
-    name, reported = difference.column, there[difference.column].notna().to_numpy()  # some only after a first round
-    one, other, again = (table[name].to_numpy(float)[reported] for table in (there, here, moved))
-    apart, movement = np.abs(one - other), np.abs(again - other).max()
-    if not apart.max() <= MOVEMENT * movement:
+    name, has_value = difference.column, there[difference.column].notna().to_numpy()  # some only after a first round
+    old, new, varied = (table[name].to_numpy(float)[has_value] for table in (there, here, perturbed))
+    distances, movement = np.abs(old - new), np.abs(varied - new).max()
+    if not distances.max() <= MOVEMENT * movement:
         return False
-    spread = others.groupby("rounds")[name].agg(["std", "count"]).reindex(there["rounds"][reported])
-    known = (spread["count"] >= FEWEST).all()
-    rounding = TRAINED * np.abs(one).max()  # all that is seen where repetitions agree, as before the first round
-    return bool((apart <= np.maximum(SPREAD * (spread["std"].to_numpy() if known else movement), rounding)).all())
+    spread = repeated.groupby("rounds")[name].agg(["std", "count"]).reindex(there["rounds"][has_value])
+    enough = (spread["count"] >= FEWEST).all()
+    rounding = TRAINED * np.abs(old).max()  # all that is seen where repetitions agree, as before the first round
+    return bool((distances <= np.maximum(SPREAD * (spread["std"].to_numpy() if enough else movement), rounding)).all())
 
 
 def _text(value: Any) -> str:

@@ -14,9 +14,9 @@ from bench.errors import InputError
 from bench.store.complete_runs import made_on_cpus
 from bench.store.part_files import IDENTITY, UnusablePart, parts_in, read_part
 
-ALONE = 25.0  # how much longer a run takes by itself than its share of many trained together, at most: ppsgd_longer
+SLOWDOWN = 25.0  # how much longer a run takes by itself than its share of many trained together, at most: ppsgd_longer
 LEAST_S = 5.0  # of making a run's data and compiling its program, for which recorded times are those of a warm cache
-LARGEST = 0.25  # share of all the time that a single run may take
+LARGEST_SHARE = 0.25  # share of all the time that a single run may take
 ATTEMPTS = 5  # draws per run that is wanted, after which too few are short enough
 
 
@@ -78,22 +78,22 @@ class Folder:
         row = table.slice(int(rng.integers(len(table))), 1)
         point, trial, seed = (row[name][0].as_py() for name in IDENTITY)
         run = (point, trial, seed)
-        same = [table[name].to_numpy(zero_copy_only=False) == value for name, value in zip(IDENTITY, run, strict=True)]
-        rows = table.filter(pa.array(np.logical_and.reduce(same))).to_pandas().sort_values("rounds", ignore_index=True)
+        masks = [table[name].to_numpy(zero_copy_only=False) == value for name, value in zip(IDENTITY, run, strict=True)]
+        rows = table.filter(pa.array(np.logical_and.reduce(masks))).to_pandas().sort_values("rounds", ignore_index=True)
         first = rows.iloc[0]
-        together = max(1.0, _number(first.get("points_per_chunk")))
-        alone = min(ALONE, together) * _number(first.get("wall_s"))
-        seconds = max(LEAST_S, _number(first.get("compile_s"))) + alone
+        chunk_size = max(1.0, _number(first.get("points_per_chunk")))
+        seconds_alone = min(SLOWDOWN, chunk_size) * _number(first.get("wall_s"))
+        seconds = max(LEAST_S, _number(first.get("compile_s"))) + seconds_alone
         return Run(self.name, str(first["algorithm"]), point, trial, seed, rows, seconds, part)
 
     def repetitions(self, run: Run) -> pd.DataFrame:
         """Return the rows of all repetitions of a run's point."""
-        chosen = [
+        tables = [
             table.filter(pa.array(table["point"].to_numpy(zero_copy_only=False) == run.point)).to_pandas()
             for table in map(self._table, self.parts)
             if table is not None
         ]
-        return pd.concat(chosen, ignore_index=True)
+        return pd.concat(tables, ignore_index=True)
 
     def _table(self, part: Path) -> pa.Table | None:
         """Return a part, or None where it cannot be used."""
@@ -103,7 +103,7 @@ class Folder:
             return None
 
 
-class Drawn(NamedTuple):
+class Sample(NamedTuple):
     """A random selection of finished runs.
 
     runs: drawn, in the order in which they were drawn.
@@ -121,7 +121,7 @@ class Drawn(NamedTuple):
     seconds: float
 
 
-def draw(folders: Sequence[Folder], num: int, seconds: float, seed: int) -> Drawn:
+def draw(folders: Sequence[Folder], num: int, seconds: float, seed: int) -> Sample:
     """Draw runs until there are enough of them, all sweeps in turn and in random order.
 
     Args:
@@ -137,10 +137,10 @@ def draw(folders: Sequence[Folder], num: int, seconds: float, seed: int) -> Draw
     if not folders:
         raise InputError("there are no finished runs to draw from: first run `python -m bench run SWEEP`")
     rng = np.random.default_rng(seed)
-    drawn, damaged, too_long, accelerated, left = {}, {}, 0, 0, seconds
+    runs, damaged, too_long, accelerated, seconds_left = {}, {}, 0, 0, seconds
     order: list[int] = []
     for _ in range(ATTEMPTS * num):
-        if len(drawn) == num or left < LEAST_S:
+        if len(runs) == num or seconds_left < LEAST_S:
             break
         order = order or rng.permutation(len(folders)).tolist()
         folder = folders[order.pop()]
@@ -150,16 +150,16 @@ def draw(folders: Sequence[Folder], num: int, seconds: float, seed: int) -> Draw
             damaged[str(error)] = None
             continue
         key = (run.sweep, run.point, run.trial, run.seed)
-        if key in drawn:
+        if key in runs:
             continue
         if not made_on_cpus(run.rows).all():
             accelerated += 1
             continue
-        if run.seconds > min(left, LARGEST * seconds):
+        if run.seconds > min(seconds_left, LARGEST_SHARE * seconds):
             too_long += 1
             continue
-        drawn[key], left = run, left - run.seconds
-    return Drawn(list(drawn.values()), list(damaged), too_long, accelerated, seconds - left)
+        runs[key], seconds_left = run, seconds_left - run.seconds
+    return Sample(list(runs.values()), list(damaged), too_long, accelerated, seconds - seconds_left)
 
 
 def _num_rows(part: Path) -> int:

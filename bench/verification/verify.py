@@ -21,7 +21,7 @@ from bench.sweeps.rows import platform_columns
 from bench.sweeps.spec import Sweeps
 from bench.verification.again import Gone, NoData, Prepared, Tasks, prepare
 from bench.verification.compared import CHAOTIC, DIFFERENT, EQUAL, ROUNDED, Difference, compared
-from bench.verification.drawn import Drawn, Folder, Run, draw
+from bench.verification.drawn import Folder, Run, Sample, draw
 
 LEFT_OUT, OUTDATED, DAMAGED = "left out", "outdated", "damaged"
 FAILURES = (DIFFERENT, OUTDATED, DAMAGED)
@@ -60,7 +60,7 @@ class Verification(NamedTuple):
     sweeps: number of sweeps that have results.
     too_long: runs that were drawn and left out, since they take too long.
     accelerated: runs that were drawn and left out, since they were made on a GPU or TPU.
-    here: versions and machine, as columns of results.
+    platform: versions and machine, as columns of results.
     seconds: that everything took.
     """
 
@@ -68,7 +68,7 @@ class Verification(NamedTuple):
     sweeps: int
     too_long: int
     accelerated: int
-    here: dict[str, str]
+    platform: dict[str, str]
     seconds: float
 
     @property
@@ -115,7 +115,7 @@ def verify(
     Raises:
         InputError: for an unknown name, or where there are no results.
     """
-    began = time.monotonic()
+    start = time.monotonic()
     if scale not in SCALES:
         raise unknown_name("scale", scale, SCALES)
     for name in sweeps:
@@ -128,9 +128,9 @@ def verify(
     if not minutes > 0:
         raise InputError(f"the number of minutes is {minutes}: it must be above 0")
     folders = {name: Folder(of_scale(results, scale, name)) for name in sweeps or known}
-    if empty := [name for name in sweeps if not folders[name].parts]:
+    if unused := [name for name in sweeps if not folders[name].parts]:
         raise InputError(
-            f"there are no results of {empty[0]} at scale {scale} in {results}: name another sweep, or run it first"
+            f"there are no results of {unused[0]} at scale {scale} in {results}: name another sweep, or run it first"
         )
     folders = {name: folder for name, folder in folders.items() if folder.parts}
     if not folders:
@@ -139,60 +139,60 @@ def verify(
     precision = "highest" if resources.gpus() else None
     with jax.default_matmul_precision(precision), Pool("local", workers, quiet=quiet) as pool:
         num_workers = pool.asked or resources.automatic_workers(pool.gpus)
-        drawn = draw(list(folders.values()), points, 60 * minutes * num_workers, seed)
-        checked = [Checked("", "", "", 0, 0, DAMAGED, what=what) for what in drawn.damaged]
-        checked += _check(drawn, folders, Tasks(known, data_files or DataFiles()), pool)
-    seconds = time.monotonic() - began
-    return Verification(checked, len(folders), drawn.too_long, drawn.accelerated, platform_columns(), seconds)
+        sample = draw(list(folders.values()), points, 60 * minutes * num_workers, seed)
+        checked = [Checked("", "", "", 0, 0, DAMAGED, what=text) for text in sample.damaged]
+        checked += _checked_runs(sample, folders, Tasks(known, data_files or DataFiles()), pool)
+    seconds = time.monotonic() - start
+    return Verification(checked, len(folders), sample.too_long, sample.accelerated, platform_columns(), seconds)
 
 
-def _check(drawn: Drawn, folders: dict[str, Folder], tasks: Tasks, pool: Pool) -> list[Checked]:
+def _checked_runs(sample: Sample, folders: dict[str, Folder], tasks: Tasks, pool: Pool) -> list[Checked]:
     """Make all runs again, several at a time, and compare each when it is done."""
-    runs = sorted(drawn.runs, key=lambda run: list(folders).index(run.sweep))
+    runs = sorted(sample.runs, key=lambda run: list(folders).index(run.sweep))
     if not runs:
         return []
     checked: dict[int, Checked] = {}
-    executor = pool.executor(drawn.seconds)
+    executor = pool.executor(sample.seconds)
     pending: dict[Future[Outcome], tuple[int, Prepared, float]] = {}
 
-    def note(number: int, run: Checked) -> None:
-        checked[number] = run
+    def report(place: int, run: Checked) -> None:
+        checked[place] = run
         size = f" (at most {run.largest:.0e})" if run.outcome == ROUNDED else ""
         took = f", {run.seconds:,.0f} s" if run.seconds else ""
         pool.command.say(f"{len(checked)} of {len(runs)}: {run.sweep}, {run.algorithm}: {run.outcome}{size}{took}")
 
-    def finish(done: set[Future[Outcome]]) -> None:
+    def collect(done: set[Future[Outcome]]) -> None:
         for future in done:
-            number, prepared, since = pending.pop(future)
-            note(number, _judged(runs[number], prepared, future, folders, executor, since))
+            place, prepared, start = pending.pop(future)
+            report(place, _checked_run(runs[place], prepared, future, folders, executor, start))
 
-    for number, run in enumerate(runs):
+    for place, run in enumerate(runs):
         while len(pending) >= executor.num_workers:
-            finish(wait(pending, return_when=FIRST_COMPLETED).done)
-        since = time.monotonic()
+            collect(wait(pending, return_when=FIRST_COMPLETED).done)
+        start = time.monotonic()
         try:
             prepared = prepare(run, tasks)
-        except NoData as why:
-            note(number, _of(run, LEFT_OUT, what=str(why)))
-        except Gone as why:
-            note(number, _of(run, OUTDATED, what=str(why)))
+        except NoData as error:
+            report(place, _outcome_of(run, LEFT_OUT, what=str(error)))
+        except Gone as error:
+            report(place, _outcome_of(run, OUTDATED, what=str(error)))
         else:
-            pending[executor.submit(prepared.unit, _unheard)] = number, prepared, since
+            pending[executor.submit(prepared.unit, _ignore)] = place, prepared, start
     while pending:
-        finish(wait(pending, return_when=FIRST_COMPLETED).done)
-    return [checked[number] for number in range(len(runs))]
+        collect(wait(pending, return_when=FIRST_COMPLETED).done)
+    return [checked[place] for place in range(len(runs))]
 
 
-def _judged(
-    run: Run, prepared: Prepared, future: Future[Outcome], folders: dict[str, Folder], executor: Executor, since: float
+def _checked_run(
+    run: Run, prepared: Prepared, future: Future[Outcome], folders: dict[str, Folder], executor: Executor, start: float
 ) -> Checked:
     try:
-        rows = _rows(future)
+        rows = _rows_of(future)
         outcome, largest = compared(
             run.rows,
             rows,
             prepared.computed,
-            lambda: _rows(executor.submit(prepared.moved(), _unheard)),
+            lambda: _rows_of(executor.submit(prepared.perturbed(), _ignore)),
             lambda: folders[run.sweep].repetitions(run),
         )
     except (WorkerDied, MemoryError) as error:
@@ -200,29 +200,29 @@ def _judged(
             f"a worker died of {run.sweep} ({in_one_line(error) or 'no message'}): free some memory, or use --workers 1"
         ) from None
     size, what = (largest.size, str(largest)) if isinstance(largest, Difference) else (0.0, "")
-    return _of(run, outcome, largest=size, what=what, seconds=time.monotonic() - since)
+    return _outcome_of(run, outcome, largest=size, what=what, seconds=time.monotonic() - start)
 
 
-def _unheard(step: Any) -> None:
+def _ignore(step: Any) -> None:
     """Ignore what a worker reports on the way: a line is printed when a run is done."""
 
 
-def _rows(future: Future[Outcome]) -> pd.DataFrame:
+def _rows_of(future: Future[Outcome]) -> pd.DataFrame:
     rows = future.result().rows
     if rows is None:
         raise MemoryError
     return rows
 
 
-def _of(run: Run, outcome: str, **more: Any) -> Checked:
-    where = {name: str(run.first.get(name, "")) for name in ("commit", "jax_version", "device")}
-    return Checked(run.sweep, run.algorithm, run.point, run.trial, run.seed, outcome)._replace(**more, **where)
+def _outcome_of(run: Run, outcome: str, **fields: Any) -> Checked:
+    origin = {name: str(run.first.get(name, "")) for name in ("commit", "jax_version", "device")}
+    return Checked(run.sweep, run.algorithm, run.point, run.trial, run.seed, outcome)._replace(**fields, **origin)
 
 
-def in_words(found: Verification, seed: int) -> str:
+def in_words(result: Verification, seed: int) -> str:
     """Return the outcome in a few lines: every run that is not as it was, and a summary."""
     lines = []
-    for run in found.checked:
+    for run in result.checked:
         name = (
             f"{run.sweep}, {run.algorithm}, point {run.point}, trial {run.trial}, seed {run.seed}" if run.sweep else ""
         )
@@ -233,26 +233,30 @@ def in_words(found: Verification, seed: int) -> str:
             lines.append(f"{CHAOTIC}: {name}: {run.what}, within the spread of its repetitions")
         elif run.outcome in (OUTDATED, DAMAGED):
             lines.append(f"{run.outcome}: {name + ': ' if name else ''}{run.what}")
-    for why in dict.fromkeys(run.what for run in found.checked if run.outcome == LEFT_OUT):
-        lines.append(f"{LEFT_OUT}: {why}")
+    for reason in dict.fromkeys(run.what for run in result.checked if run.outcome == LEFT_OUT):
+        lines.append(f"{LEFT_OUT}: {reason}")
     counts = [
-        f"{found.count(outcome)} {outcome}" for outcome in (EQUAL, ROUNDED, CHAOTIC, LEFT_OUT) if found.count(outcome)
+        f"{result.count(outcome)} {outcome}" for outcome in (EQUAL, ROUNDED, CHAOTIC, LEFT_OUT) if result.count(outcome)
     ]
-    rounded = max((run.largest for run in found.checked if run.outcome == ROUNDED), default=0.0)
+    rounded = max((run.largest for run in result.checked if run.outcome == ROUNDED), default=0.0)
     counts = [f"{words} (at most {rounded:.0e})" if words.endswith(ROUNDED) else words for words in counts]
-    counts += [f"{len(found.failures)} NOT as they were"] if found.failures else ["none different"]
-    sweeps = {run.sweep for run in found.checked if run.sweep}  # a damaged file has none
-    there = sorted({f"jax {run.jax_version} on {run.device}" for run in found.checked if run.jax_version})
+    counts += [f"{len(result.failures)} NOT as they were"] if result.failures else ["none different"]
+    sweeps = {run.sweep for run in result.checked if run.sweep}  # a damaged file has none
+    origins = sorted({f"jax {run.jax_version} on {run.device}" for run in result.checked if run.jax_version})
     lines.append(
-        f"{len(found.checked)} runs of {len(sweeps)} sweeps, drawn by seed {seed}, were "
-        f"run again in {found.seconds:,.0f} s: {', '.join(counts)}"
+        f"{len(result.checked)} runs of {len(sweeps)} sweeps, drawn by seed {seed}, were "
+        f"run again in {result.seconds:,.0f} s: {', '.join(counts)}"
     )
-    lines.append(f"there: {'; '.join(there)}; here: jax {found.here['jax_version']} on {found.here['device']}")
-    if found.accelerated:
+    lines.append(
+        f"there: {'; '.join(origins)}; here: jax {result.platform['jax_version']} on {result.platform['device']}"
+    )
+    if result.accelerated:
         lines.append(
-            f"{found.accelerated} further draws were of runs of a GPU or TPU, which rounds products of matrices to "
+            f"{result.accelerated} further draws were of runs of a GPU or TPU, which rounds products of matrices to "
             "fewer digits: they are not run again"
         )
-    if found.too_long:
-        lines.append(f"{found.too_long} further draws were of runs too long for the time allowed: --minutes gives more")
+    if result.too_long:
+        lines.append(
+            f"{result.too_long} further draws were of runs too long for the time allowed: --minutes gives more"
+        )
     return "\n".join(lines)
