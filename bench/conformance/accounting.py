@@ -5,7 +5,7 @@ from bench.conformance.cases import MOST, Case, Reading
 from bench.privacy import accounting, events
 
 NEIGHBORS = {"add_or_remove": events.ADD_OR_REMOVE, "replace_one": events.REPLACE}
-OWN = {"exact": "gdp", "pld": "pld", "rdp": "rdp"}  # the suite's word for an accountant
+ACCOUNTANT_NAMES = {"exact": "gdp", "pld": "pld", "rdp": "rdp"}  # the suite's word for an accountant
 SECOND = {
     "exact": "the same closed form, by another program",
     "pld": "a privacy loss distribution without bias, composed by one Fourier transform: an estimate within 0.05 %",
@@ -20,13 +20,13 @@ def release(case: Case, reading: Reading, sigma: float) -> events.Release:
     """Return what a run with this noise multiplier releases, in the suite's words."""
     if reading.sampler == "poisson":
         return events.poisson_gaussian(
-            sigma, sampling_rate=case.rate, delta=case.delta, accountant=OWN[reading.accountant]
+            sigma, sampling_rate=case.rate, delta=case.delta, accountant=ACCOUNTANT_NAMES[reading.accountant]
         )
     if reading.sampler == "fixed_size":
         return events.fixed_size_gaussian(sigma, sampling_rate=case.rate, delta=case.delta)
     neighbors = NEIGHBORS[reading.relation]
     if reading.sampler == "full":
-        accountant = OWN[reading.accountant]
+        accountant = ACCOUNTANT_NAMES[reading.accountant]
         return events.full_gaussian(sigma, delta=case.delta, neighbors=neighbors, accountant=accountant)
     return events.bounded_participation_gaussian(
         sigma, max_participations=case.participations, delta=case.delta, neighbors=neighbors
@@ -54,26 +54,26 @@ def second_value(case: Case, reading: Reading) -> float:
 
 def second_epsilon(case: Case, reading: Reading, sigma: float) -> float:
     """Return the epsilon of a case with this noise multiplier, by the second implementation."""
-    moved = sigma / (2 if reading.relation == "replace_one" else 1)
+    scale = sigma / (2 if reading.relation == "replace_one" else 1)
     orders = accounting.ORDERS.tolist()
     if reading.accountant == "pld":
-        return second.poisson_epsilon(case.rate, moved, case.rounds, case.delta)
+        return second.poisson_epsilon(case.rate, scale, case.rounds, case.delta)
     if reading.accountant == "exact":
         times = case.participations if reading.sampler == "shuffled" else case.rounds
-        return second.gaussian_epsilon(moved / times**0.5, case.delta)
+        return second.gaussian_epsilon(scale / times**0.5, case.delta)
     if reading.sampler == "poisson":
-        curve = second.poisson_rdp(case.rate, moved, orders)
+        curve = second.poisson_rdp(case.rate, scale, orders)
     elif reading.sampler == "fixed_size":
-        curve = second.fixed_size_rdp(case.rate, moved, orders)
+        curve = second.fixed_size_rdp(case.rate, scale, orders)
     else:
-        curve = accounting.ORDERS / (2 * moved**2)
+        curve = accounting.ORDERS / (2 * scale**2)
     return second.epsilon_of_rdp(orders, case.rounds * curve, case.delta)
 
 
 def number(case: Case, reading: Reading) -> dict | None:
     """Return the entry of a reading in accounting.json; None for an epsilon above MOST, which is left out."""
-    found = value(case, reading)
-    if case.asked == "epsilon" and not found <= MOST:
+    amount = value(case, reading)
+    if case.asked == "epsilon" and not amount <= MOST:
         return None
     return {
         "id": f"{case.name}.{reading.name}",
@@ -81,7 +81,7 @@ def number(case: Case, reading: Reading) -> dict | None:
         "relation": reading.relation,
         "accountant": reading.accountant,
         "bound": reading.bound,
-        "value": found,
+        "value": amount,
         "second_value": second_value(case, reading),
-        "tolerance": float(f"{TOLERANCE[reading.accountant] * found:.3g}"),
+        "tolerance": float(f"{TOLERANCE[reading.accountant] * amount:.3g}"),
     }

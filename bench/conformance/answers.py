@@ -37,18 +37,18 @@ class Number:
 @functools.cache
 def numbers() -> Mapping[str, Number]:
     """Return every number of the set by its id, in the order of the files."""
-    out: dict[str, Number] = {}
+    by_id: dict[str, Number] = {}
     for case in _content(ACCOUNTING)["cases"]:
         for entry in case["numbers"]:
-            out[entry["id"]] = Number(np.asarray(entry["value"]), entry["tolerance"])
+            by_id[entry["id"]] = Number(np.asarray(entry["value"]), entry["tolerance"])
     golden = _content(GOLDEN_RUNS)
     for run in golden["runs"]:
         for index, entry in enumerate(run["rounds"]):
             for quantity in QUANTITIES:
                 for leaf, values in entry[quantity].items():
                     name = golden_id(run["name"], index, quantity, leaf)
-                    out[name] = Number(np.asarray(values, dtype=np.float64), golden["tolerance"])
-    return out
+                    by_id[name] = Number(np.asarray(values, dtype=np.float64), golden["tolerance"])
+    return by_id
 
 
 def golden_id(run: str, index: int, quantity: str, leaf: str) -> str:
@@ -82,11 +82,11 @@ def read(path: Path) -> dict[str, np.ndarray]:
     answers = content.get("answers")
     if not isinstance(answers, dict):
         raise InputError(f'{path} has no "answers": put an object there, from ids to numbers, as {TEMPLATE} makes it')
-    known = numbers()
+    numbers_by_id = numbers()
     for name in answers:
-        if name not in known:
-            raise unknown_name(f"number of {path}", name, known, f"take the ids from {TEMPLATE}")
-    given = {name: _answer(name, answer, known[name]) for name, answer in answers.items() if answer is not None}
+        if name not in numbers_by_id:
+            raise unknown_name(f"number of {path}", name, numbers_by_id, f"take the ids from {TEMPLATE}")
+    given = {name: _answer(name, answer, numbers_by_id[name]) for name, answer in answers.items() if answer is not None}
     if not given:
         raise InputError(f"{path} has no answers: put numbers in place of null")
     return given
@@ -96,20 +96,20 @@ def _parsed(path: Path) -> Any:
     """Return the content of a JSON file, in which no name occurs twice in an object."""
 
     def distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-        out: dict[str, Any] = {}
+        content: dict[str, Any] = {}
         for name, value in pairs:
-            if name in out:
+            if name in content:
                 raise InputError(f"{path} has {shown(name)} twice: leave one of them out")
-            out[name] = value
-        return out
+            content[name] = value
+        return content
 
     def infinite(word: str) -> Any:
         raise InputError(f"{path} has {word}, which is no JSON and no answer: give a finite number, or null")
 
     try:
-        if not stat.S_ISREG((found := path.stat()).st_mode):  # to read a pipe would wait for ever
+        if not stat.S_ISREG((status := path.stat()).st_mode):  # to read a pipe would wait for ever
             raise InputError(f"{path} is no file: make one with {TEMPLATE}")
-        if found.st_size > LARGEST:
+        if status.st_size > LARGEST:
             raise InputError(f"{path} is too large for a file of answers: give one as {TEMPLATE} makes it")
         return json.loads(
             path.read_bytes().decode("utf-8-sig"), object_pairs_hook=distinct, parse_constant=infinite, parse_int=float
@@ -142,28 +142,28 @@ def _check_version(path: Path, version: Any) -> None:
 
 def _answer(name: str, answer: Any, number: Number) -> np.ndarray:
     """Return an answer as an array of the shape of the number."""
-    for part in _parts(answer):
-        if isinstance(part, str):
-            remedy = f"give {part.strip()} without quotes" if _is_number(part) else "give a number, or null"
-            raise InputError(f"{name} has the string {shown(part)}: {remedy}")
-        if not isinstance(part, float):
-            raise InputError(f"{name} has {json.dumps(part)[:MOST_SHOWN]}: give numbers, or null for the whole answer")
-        if not math.isfinite(part):
+    for item in _leaves(answer):
+        if isinstance(item, str):
+            remedy = f"give {item.strip()} without quotes" if _is_number(item) else "give a number, or null"
+            raise InputError(f"{name} has the string {shown(item)}: {remedy}")
+        if not isinstance(item, float):
+            raise InputError(f"{name} has {json.dumps(item)[:MOST_SHOWN]}: give numbers, or null for the whole answer")
+        if not math.isfinite(item):
             raise InputError(f"{name} has a number that is too large: give a finite number, or null")
     try:
-        found = np.asarray(answer, dtype=np.float64)
+        array = np.asarray(answer, dtype=np.float64)
     except ValueError:
-        found = None
-    if found is None or found.shape != number.value.shape:
-        shape = "a list whose parts have different lengths" if found is None else _shape(found.shape)
+        array = None
+    if array is None or array.shape != number.value.shape:
+        shape = "a list whose parts have different lengths" if array is None else _shape(array.shape)
         raise InputError(f"{name} is {shape}: give {_shape(number.value.shape)}")
-    return found
+    return array
 
 
-def _parts(answer: Any) -> list[Any]:
+def _leaves(answer: Any) -> list[Any]:
     if not isinstance(answer, list):
         return [answer]
-    return [part for inner in answer for part in _parts(inner)]
+    return [leaf for item in answer for leaf in _leaves(item)]
 
 
 def _is_number(text: str) -> bool:

@@ -33,34 +33,34 @@ def rounds(run: Run) -> list[dict[str, dict[str, np.ndarray]]]:
     """Return the clipped sum, the mean and the model of every round, as leaf -> values."""
     with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"):
         model = {name: jnp.asarray(leaf, dtype=jnp.float64) for name, leaf in run.model.items()}
-        out = []
+        results = []
         for participants in run.participants:
-            out.append(jax.jit(partial(_round, run, participants=participants))(model))
-            model = out[-1]["model"]
-        return jax.tree.map(np.asarray, out)
+            results.append(jax.jit(partial(_round, run, participants=participants))(model))
+            model = results[-1]["model"]
+        return jax.tree.map(np.asarray, results)
 
 
 def _round(run: Run, model: dict, participants: list[int]) -> dict[str, dict]:
-    summed = _clipped_sum(run, model, participants)
-    mean = jax.tree.map(lambda leaf: leaf / run.expected, summed)
+    total = _clipped_sum(run, model, participants)
+    mean = jax.tree.map(lambda leaf: leaf / run.expected, total)
     step = run.step_size if run.local_step_size else -run.step_size
-    changed = jax.tree.map(lambda w, change: w + step * change, model, mean)
-    return {"clipped_sum": summed, "mean": mean, "model": changed}
+    new_model = jax.tree.map(lambda w, change: w + step * change, model, mean)
+    return {"clipped_sum": total, "mean": mean, "model": new_model}
 
 
 def _clipped_sum(run: Run, model: dict, participants: list[int]) -> dict:
     if not participants:
         return jax.tree.map(jnp.zeros_like, model)
     if run.kind == NETWORK:
-        return _of_network(run, model, participants)
+        return _network_clipped_sum(run, model, participants)
     loss = _logistic_loss if run.kind == LOGISTIC else _squared_loss
     if run.local_step_size is None:
         inputs, targets = (jnp.asarray([run.data[unit][name] for unit in participants]) for name in ("x", "y"))
-        each = jax.vmap(lambda *example: jax.grad(loss)(model, None, example))(inputs, targets)
+        gradients = jax.vmap(lambda *example: jax.grad(loss)(model, None, example))(inputs, targets)
     else:
         vectors = [_local_steps(run, model, loss, user) for user in participants]
-        each = jax.tree.map(lambda *leaves: jnp.stack(leaves), *vectors)
-    return clipped_sum(each, run.clip_norm)[0]
+        gradients = jax.tree.map(lambda *leaves: jnp.stack(leaves), *vectors)
+    return clipped_sum(gradients, run.clip_norm)[0]
 
 
 def _logistic_loss(model, _, example):
@@ -77,18 +77,18 @@ def _local_steps(run: Run, model: dict, loss: Any, user: int) -> dict:
     """Return the model after the local steps of a user, minus the model."""
     gradient = of_batch(loss)
     inputs, targets = (jnp.asarray(run.data[user][name]) for name in ("x", "y"))
-    own = model
+    local_model = model
     for batch in cast(list, run.local_batches)[user]:
         rows = jnp.asarray(batch)
-        slope = gradient(own, {}, (inputs[rows], targets[rows]), jnp.full(len(batch), 1 / len(batch)))
-        own = jax.tree.map(lambda w, g: w - run.local_step_size * g, own, slope)
-    return jax.tree.map(jnp.subtract, own, model)
+        slope = gradient(local_model, {}, (inputs[rows], targets[rows]), jnp.full(len(batch), 1 / len(batch)))
+        local_model = jax.tree.map(lambda w, g: w - run.local_step_size * g, local_model, slope)
+    return jax.tree.map(jnp.subtract, local_model, model)
 
 
-def _of_network(run: Run, model: dict, participants: list[int]) -> dict:
+def _network_clipped_sum(run: Run, model: dict, participants: list[int]) -> dict:
     params = {layer: {"kernel": model[f"kernel_{layer}"], "bias": model[f"bias_{layer}"]} for layer in NETWORK_LAYERS}
     inputs = jnp.asarray([run.data[unit]["x"] for unit in participants])
     labels = jnp.asarray([run.data[unit]["y"] for unit in participants])
     network = Network(*(len(run.model[f"bias_{layer}"]) for layer in NETWORK_LAYERS))
-    summed, _, _ = clipped_gradient_sum(network, params, inputs, labels, jnp.ones(len(participants)), run.clip_norm)
-    return {f"{kind}_{layer}": summed[layer][kind] for layer in NETWORK_LAYERS for kind in ("kernel", "bias")}
+    total, _, _ = clipped_gradient_sum(network, params, inputs, labels, jnp.ones(len(participants)), run.clip_norm)
+    return {f"{kind}_{layer}": total[layer][kind] for layer in NETWORK_LAYERS for kind in ("kernel", "bias")}

@@ -72,7 +72,7 @@ GOLDEN_FIELDS = {
 }
 
 
-def accounting_file(chosen: tuple[cases.Case, ...] = cases.CASES) -> dict[str, Any]:
+def accounting_file(listed_cases: tuple[cases.Case, ...] = cases.CASES) -> dict[str, Any]:
     """Return the content of accounting.json, with these cases."""
     return {
         "version": VERSION,
@@ -83,7 +83,7 @@ def accounting_file(chosen: tuple[cases.Case, ...] = cases.CASES) -> dict[str, A
         "accountants": cases.ACCOUNTANTS,
         "second_accountants": accounting.SECOND,
         "left_out": list(cases.LEFT_OUT),
-        "cases": [_case(case) for case in chosen],
+        "cases": [_case(case) for case in listed_cases],
     }
 
 
@@ -115,16 +115,16 @@ def golden_file() -> dict[str, Any]:
 def _run(run: runs.Run) -> dict[str, Any]:
     from bench.conformance import kernels
 
-    local = {"local_step_size": run.local_step_size, "local_batches": run.local_batches}
+    local_fields = {"local_step_size": run.local_step_size, "local_batches": run.local_batches}
     return {
         **{name: getattr(run, name) for name in ("name", "about", "definition", "clip_norm", "expected", "step_size")},
-        **({} if run.local_step_size is None else local),
+        **({} if run.local_step_size is None else local_fields),
         "data": run.data,
         "initial_model": run.model,
         "rounds": [
-            {"participants": who}
-            | {name: _rounded({leaf: trees[name][leaf] for leaf in run.model}) for name in runs.QUANTITIES}
-            for who, trees in zip(run.participants, kernels.rounds(run), strict=True)
+            {"participants": participants}
+            | {name: _rounded({leaf: values[name][leaf] for leaf in run.model}) for name in runs.QUANTITIES}
+            for participants, values in zip(run.participants, kernels.rounds(run), strict=True)
         ],
     }
 
@@ -137,11 +137,11 @@ def docs_of(what: str) -> str:
 def _rounded(content: Any) -> Any:
     """Return numbers with DIGITS digits, and arrays as lists."""
     if isinstance(content, dict):
-        return {name: _rounded(part) for name, part in content.items()}
+        return {name: _rounded(item) for name, item in content.items()}
     if hasattr(content, "tolist"):
         return _rounded(content.tolist())
     if isinstance(content, list):
-        return [_rounded(part) for part in content]
+        return [_rounded(item) for item in content]
     return float(f"{content:.{DIGITS}g}") + 0.0 if isinstance(content, float) else content
 
 

@@ -24,8 +24,8 @@ from scipy.special import gammaln, log_ndtr, logsumexp, ndtr
 
 DIGITS = 200
 PER_DEVIATION = 40  # points of the grid in a standard deviation of one round's loss
-LOST = 1e-12  # probability near the ends of the grid, above which the grid is made longer
-LONGEST = 2**25  # points of a grid
+LOST_MASS = 1e-12  # probability near the ends of the grid, above which the grid is made longer
+LONGEST_GRID = 2**25  # points of a grid
 
 
 def gaussian_epsilon(sigma: float, delta: float) -> float:
@@ -64,19 +64,19 @@ def _composed_epsilon(rate: float, sigma: float, rounds: int, delta: float, remo
     reach = max(4 * abs(rounds * mean), 16 * deviation * math.sqrt(rounds), 4.0 * step)
     while True:
         half = 2 ** math.ceil(math.log2(reach / step))
-        at = np.arange(-half, half) * step
-        below, above = _tails(np.append(at, half * step) - step / 2, rate, sigma, removed)
-        mass = np.where(at > 0, -np.diff(above), np.diff(below))  # differences of what is small, on either side
-        shift = mean - float(mass @ at)
+        grid = np.arange(-half, half) * step
+        below, above = _tails(np.append(grid, half * step) - step / 2, rate, sigma, removed)
+        mass = np.where(grid > 0, -np.diff(above), np.diff(below))  # differences of what is small, on either side
+        shift = mean - float(mass @ grid)
         composed = np.fft.irfft(np.fft.rfft(np.fft.ifftshift(mass)) ** rounds, 2 * half)
         composed = np.fft.fftshift(composed)  # rounding leaves values below 0, which average out and must stay
-        ends = abs(float(composed[: half // 8].sum())) + abs(float(composed[-half // 8 :].sum()))
-        if ends < LOST and above[-1] * rounds < delta * 1e-4:
+        end_mass = abs(float(composed[: half // 8].sum())) + abs(float(composed[-half // 8 :].sum()))
+        if end_mass < LOST_MASS and above[-1] * rounds < delta * 1e-4:
             break
         reach *= 2
-        if 2 * reach / step > LONGEST:
+        if 2 * reach / step > LONGEST_GRID:
             raise ValueError(f"rate {rate}, sigma {sigma}, {rounds} rounds: the grid would be too long")
-    losses = at + rounds * shift
+    losses = grid + rounds * shift
 
     def spent(epsilon: float) -> float:
         first = int(np.searchsorted(losses, epsilon))
@@ -102,8 +102,8 @@ def _tails(loss: np.ndarray, rate: float, sigma: float, removed: bool) -> tuple[
     """Return the probabilities that one round's loss is at most, and is more than, `loss`."""
     signed = loss if removed else -loss
     with np.errstate(divide="ignore"):
-        inside = np.log(np.maximum(np.expm1(np.minimum(signed, 700.0)) + rate, 0.0))
-    x = sigma**2 * (inside - math.log(rate)) + 0.5
+        log_argument = np.log(np.maximum(np.expm1(np.minimum(signed, 700.0)) + rate, 0.0))
+    x = sigma**2 * (log_argument - math.log(rate)) + 0.5
     if removed:
         below, above = ((1 - rate) * ndtr(sign * x / sigma) + rate * ndtr(sign * (x - 1) / sigma) for sign in (1, -1))
         return below, above
@@ -167,8 +167,8 @@ def fixed_size_rdp(rate: float, sigma: float, orders: Sequence[float]) -> np.nda
 
 def epsilon_of_rdp(orders: Sequence[float], rdp: np.ndarray, delta: float) -> float:
     """Return the epsilon at delta (Canonne, Kamath and Steinke 2020, Proposition 12); 0 or more."""
-    each = (r + math.log1p(-1 / a) - math.log(delta * a) / (a - 1) for a, r in zip(orders, rdp, strict=True))
-    return max(0.0, min(each))
+    epsilons = (r + math.log1p(-1 / a) - math.log(delta * a) / (a - 1) for a, r in zip(orders, rdp, strict=True))
+    return max(0.0, min(epsilons))
 
 
 def noise_for(target: float, spent: Callable[[float], float]) -> float:
