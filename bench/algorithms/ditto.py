@@ -81,7 +81,7 @@ def _there(batch: personal.Batch) -> Array:
 def _dense(task: Task) -> _Form:
     """Return the form that keeps the models themselves, for any loss."""
     assert task.loss is not None
-    gradient = kernel.of_batch(task.loss)
+    gradient = kernel.batch_gradient(task.loss)
 
     def nothing():
         return jax.tree.map(lambda leaf: jnp.zeros((task.num_held, *leaf.shape)), task.init_params)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench.conformance.runs import LOGISTIC, NETWORK, Run
-from bench.kernels.gradient import clipped_sum, of_batch
+from bench.kernels.gradient import batch_gradient, clipped_sum
 from bench.kernels.per_example import clipped_gradient_sum
 from bench.models.linear import logistic
 
@@ -75,7 +75,7 @@ def _squared_loss(model, _, example):
 
 def _local_steps(run: Run, model: dict, loss: Any, user: int) -> dict:
     """Return the model after the local steps of a user, minus the model."""
-    gradient = of_batch(loss)
+    gradient = batch_gradient(loss)
     inputs, targets = (jnp.asarray(run.data[user][name]) for name in ("x", "y"))
     local_model = model
     for batch in cast(list, run.local_batches)[user]:

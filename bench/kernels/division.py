@@ -49,12 +49,12 @@ class Division:
         leaves, structure = jax.tree.flatten(sums)
         out = list(leaves)
         for dtype in dict.fromkeys(leaf.dtype for leaf in leaves):
-            which = [place for place, leaf in enumerate(leaves) if leaf.dtype == dtype]
-            whole = jax.lax.psum(jnp.concatenate([jnp.ravel(leaves[place]) for place in which]), AXIS)
+            places = [place for place, leaf in enumerate(leaves) if leaf.dtype == dtype]
+            summed = jax.lax.psum(jnp.concatenate([jnp.ravel(leaves[place]) for place in places]), AXIS)
             begin = 0
-            for place in which:
+            for place in places:
                 end = begin + leaves[place].size
-                out[place], begin = whole[begin:end].reshape(leaves[place].shape), end
+                out[place], begin = summed[begin:end].reshape(leaves[place].shape), end
         return jax.tree.unflatten(structure, out)
 
     def gathered(self, held: Shaped[Array, "held ..."]) -> Shaped[Array, "user ..."]:
@@ -74,8 +74,8 @@ class Division:
         return max(1, min(self.held, int(stats.binom.isf(FAILURE / self.devices, self.held, rate))))
 
 
-def places_of(mine: Bool[Array, " place"], bound: int) -> tuple[Int32[Array, " {bound}"], Bool[Array, " {bound}"]]:
-    """Return the first `bound` places at which `mine` is true, in order, and which of them exist; the others are 0."""
-    places = jnp.flatnonzero(mine, size=bound, fill_value=mine.shape[0])
-    taken = places < mine.shape[0]
+def places_of(mask: Bool[Array, " place"], bound: int) -> tuple[Int32[Array, " {bound}"], Bool[Array, " {bound}"]]:
+    """Return the first `bound` places at which `mask` is true, in order, and which of them exist; the others are 0."""
+    places = jnp.flatnonzero(mask, size=bound, fill_value=mask.shape[0])
+    taken = places < mask.shape[0]
     return jnp.where(taken, places, 0).astype(jnp.int32), taken

@@ -46,7 +46,7 @@ def normal_rows(key: PRNGKeyArray, rows: Int[Array, " row"], width: int) -> Floa
         key, rows, width: as for `threefry.uniform_at_rows`.
     """
     places = threefry.places_in_rows(rows, width)
-    return _normal(*_of_key(key, threefry.at_places(key, places), places))
+    return _normal(*_sign_and_tail(key, threefry.at_places(key, places), places))
 
 
 def _normal(sign: Float[Array, "..."], q: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -66,17 +66,19 @@ def laplace(key: PRNGKeyArray, shape: Sequence[int] = (), dtype: DTypeLike = jnp
 def two_sided(key: PRNGKeyArray, shape: Sequence[int]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     """Return signs, and the probabilities q in (0, 1] that a number of the distribution is at least as far out."""
     bits = threefry.bits(key, shape)
-    return _of_key(key, bits, jax.lax.iota(jnp.uint32, bits.size).reshape(bits.shape))
+    return _sign_and_tail(key, bits, jax.lax.iota(jnp.uint32, bits.size).reshape(bits.shape))
 
 
-def _of_key(
+def _sign_and_tail(
     key: PRNGKeyArray, bits: UInt32[Array, "..."], places: UInt32[Array, "..."]
 ) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     """Return sign and q of the numbers at these places of a draw, whose words are `bits`."""
-    return _of_bits(bits, _more_bits(threefry.bits(jax.random.fold_in(key, 1), ()), bits, places))
+    return _sign_and_tail_of_bits(bits, _more_bits(threefry.bits(jax.random.fold_in(key, 1), ()), bits, places))
 
 
-def _of_bits(bits: UInt32[Array, "..."], more: UInt32[Array, "..."]) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+def _sign_and_tail_of_bits(
+    bits: UInt32[Array, "..."], more: UInt32[Array, "..."]
+) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     """Return sign and q of numbers in the order of their bits: the first bit is the sign, and the other 31 with 31 of
     `more` behind them are the place within the half."""
     lower = bits < jnp.uint32(1 << 31)

@@ -33,9 +33,9 @@ def scaled(vector: Float[Array, "..."], factor: Float[Array, "..."]) -> Float[Ar
     return jnp.where(factor != 0, vector * factor, 0.0)
 
 
-def kept(counts: Bool[Array, " client"], each: Float[Array, "client ..."]) -> Float[Array, "client ..."]:
+def masked(counts: Bool[Array, " client"], values: Float[Array, "client ..."]) -> Float[Array, "client ..."]:
     """Return what every client has, and 0 for those that do not count, whose numbers may not be finite."""
-    return jnp.where(jnp.expand_dims(counts, range(1, each.ndim)), each, 0.0)
+    return jnp.where(jnp.expand_dims(counts, range(1, values.ndim)), values, 0.0)
 
 
 def clip(tree: Tree, clip_norm: float | Float[Array, ""]) -> Tree:
@@ -46,7 +46,7 @@ def clip(tree: Tree, clip_norm: float | Float[Array, ""]) -> Tree:
     return jax.tree.map(lambda leaf: scaled(leaf, factor), tree)
 
 
-def of_batch(loss: Callable) -> Callable[[Tree, Tree, PyTree, Array], Tree]:
+def batch_gradient(loss: Callable) -> Callable[[Tree, Tree, PyTree, Array], Tree]:
     """Return (w, theta, examples, weight) -> sum_k weight_k grad f(w, theta, example_k), a client's gradient in w.
 
     Args:
@@ -78,16 +78,16 @@ def weighted_sum(
         factors: of a client's whole gradient, or of each of its leaves.
     """
 
-    def of_all(trees, factors, _=None):
+    def sum_of_all(trees, factors, _=None):
         total = partial(jnp.tensordot, axes=1, precision="highest")
         return jax.tree.map(lambda leaf, factor: total(factor, leaf), trees, factors)
 
-    def of_finite(trees, factors, finite):
-        return of_all(*jax.tree.map(partial(kept, finite), (trees, factors)))
+    def sum_of_finite(trees, factors, finite):
+        return sum_of_all(*jax.tree.map(partial(masked, finite), (trees, factors)))
 
     finite = jnp.isfinite(norms)
-    each = jax.tree.map(lambda _: factors, trees) if isinstance(factors, Array) else factors
-    return unless(~jnp.all(finite), of_all, of_finite, trees, each, finite)
+    factor_trees = jax.tree.map(lambda _: factors, trees) if isinstance(factors, Array) else factors
+    return unless(~jnp.all(finite), sum_of_all, sum_of_finite, trees, factor_trees, finite)
 
 
 def clipped_sum(trees: ClientTrees, clip_norm: float | Float[Array, ""]) -> tuple[Tree, Float[Array, " client"]]:
@@ -173,11 +173,11 @@ def rows_of_finite(
         gram: X_i X_i^T of the same examples.
     """
 
-    def of_finite(inputs, finite):
+    def zeroed(inputs, finite):
         return jax.tree.map(lambda leaf: jnp.where(finite[..., None], leaf, 0), inputs)
 
     finite = jnp.isfinite(jnp.diagonal(gram, axis1=1, axis2=2))
-    return unless(~jnp.all(finite), lambda inputs, _: inputs, of_finite, inputs, finite)
+    return unless(~jnp.all(finite), lambda inputs, _: inputs, zeroed, inputs, finite)
 
 
 def gaussian_like(key: PRNGKeyArray, tree: Tree) -> Tree:
@@ -204,8 +204,8 @@ def gaussian_rows_like(
     ends = np.cumsum([leaf.size // rows for leaf in leaves])
     width = int(ends[-1])
     noise = draws.normal(key, (rows, width)) if numbers is None else draws.normal_rows(key, numbers, width)
-    parts = jnp.split(noise, ends[:-1], axis=1)
-    return jax.tree.unflatten(structure, [p.reshape(leaf.shape) for p, leaf in zip(parts, leaves, strict=True)])
+    blocks = jnp.split(noise, ends[:-1], axis=1)
+    return jax.tree.unflatten(structure, [p.reshape(leaf.shape) for p, leaf in zip(blocks, leaves, strict=True)])
 
 
 def noise_scale(noise_multiplier: float | Float[Array, ""], clip_norm: float | Float[Array, ""]) -> Float[Array, ""]:

@@ -86,10 +86,10 @@ def propagate(
         return (degrees + pull) * models - neighbor_sum(graph, models)
 
     # With Jacobi's preconditioner the number of iterations does not depend on how unequal the degrees are.
-    solved, _ = jax.scipy.sparse.linalg.cg(
+    solution, _ = jax.scipy.sparse.linalg.cg(
         product, pull * local, x0=local, tol=tolerance, maxiter=1000, M=lambda x: x / (degrees + pull)
     )
-    return solved
+    return solution
 
 
 def confidence(num_examples: Int[Array, " client"]) -> Float[Array, " client"]:

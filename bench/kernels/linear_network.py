@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Int
 
-from bench.kernels.gradient import clip_factor, kept
+from bench.kernels.gradient import clip_factor, masked
 from bench.kernels.platforms import unless
 
 # After clipping, and for norms, products are in full float32, as in `per_example`.
@@ -75,15 +75,15 @@ def clipped_sums(
     slopes = jax.nn.softmax(logits) - jax.nn.one_hot(labels, logits.shape[-1])
     norms = jnp.sqrt(_squares(model, inputs, slopes))
 
-    def of_all(slopes, inputs, factors):
+    def sums_of_all(slopes, inputs, factors):
         clipped = slopes * factors[:, None]
         return Sums(_einsum("jc,jf->cf", clipped, inputs), jnp.sum(clipped, 0))
 
-    def of_finite(slopes, inputs, factors):
-        return of_all(kept(factors != 0, slopes), kept(factors != 0, inputs), factors)
+    def sums_of_finite(slopes, inputs, factors):
+        return sums_of_all(masked(factors != 0, slopes), masked(factors != 0, inputs), factors)
 
     factors = weight * clip_factor(norms, clip_norm)
-    return unless(~jnp.all(jnp.isfinite(norms)), of_all, of_finite, slopes, inputs, factors), norms, logits
+    return unless(~jnp.all(jnp.isfinite(norms)), sums_of_all, sums_of_finite, slopes, inputs, factors), norms, logits
 
 
 def gradient_of(model: Linear, sums: Sums) -> Linear:
@@ -99,10 +99,10 @@ def gradient_of(model: Linear, sums: Sums) -> Linear:
 
 def _squares(model: Linear, inputs, slopes):
     """Return the squared norm of every example's gradient, [example]."""
-    of_slopes = jnp.sum(jnp.square(slopes), axis=1)
-    each = inputs if model.scaling is None else inputs * model.scaling.scale[None] + model.scaling.bias[None]
-    each = jnp.square(each) * of_slopes[:, None]
+    slope_squares = jnp.sum(jnp.square(slopes), axis=1)
+    features = inputs if model.scaling is None else inputs * model.scaling.scale[None] + model.scaling.bias[None]
+    features = jnp.square(features) * slope_squares[:, None]
     if model.scaling is not None:
-        each = each + jnp.square(_einsum("jc,cf->jf", slopes, model.kernel)) * (1 + jnp.square(inputs))
+        features = features + jnp.square(_einsum("jc,cf->jf", slopes, model.kernel)) * (1 + jnp.square(inputs))
     # XLA on a CPU sums along the last axis one number at a time, and a product with ones several at once.
-    return of_slopes + _einsum("jf,f->j", each, jnp.ones(each.shape[1]))
+    return slope_squares + _einsum("jf,f->j", features, jnp.ones(features.shape[1]))

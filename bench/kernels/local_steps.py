@@ -28,7 +28,7 @@ from jax import Array
 from jaxtyping import Float
 
 from bench.kernels import messages
-from bench.kernels.gradient import ClientTrees, Tree, linear_norms, of_batch
+from bench.kernels.gradient import ClientTrees, Tree, batch_gradient, linear_norms
 from bench.kernels.messages import Messages
 from bench.kernels.personal import Batch, shared_scores, within
 from bench.kernels.platforms import over_clients
@@ -74,25 +74,25 @@ def dense(
         batch: of the sampled clients.
         towards: added to every gradient of a client; None adds nothing.
     """
-    gradient = of_batch(loss)
+    gradient = batch_gradient(loss)
 
-    def travelled(shared, examples, weight, towards=None):
+    def travel(shared, examples, weight, towards=None):
         w, theta, local = shared
 
         def slope(total):
-            here = jax.tree.map(lambda z, g: z - local.step_size * g, w, total)
-            found = gradient(here, theta, examples, weight)
+            position = jax.tree.map(lambda z, g: z - local.step_size * g, w, total)
+            result = gradient(position, theta, examples, weight)
             if local.sharpness is not None:
-                length = local.sharpness * _direction(optax.tree.norm(found))
-                uphill = jax.tree.map(lambda z, g: z + length * g, here, found)
-                found = gradient(uphill, theta, examples, weight)
+                length = local.sharpness * _direction(optax.tree.norm(result))
+                uphill = jax.tree.map(lambda z, g: z + length * g, position, result)
+                result = gradient(uphill, theta, examples, weight)
             if local.proximal is not None:
-                found = jax.tree.map(lambda g, z, start: g + local.proximal * (z - start), found, here, w)
+                result = jax.tree.map(lambda g, z, start: g + local.proximal * (z - start), result, position, w)
             if local.bound is not None:
                 strength, longest = local.bound
                 pull = jnp.where(optax.tree.norm(total) > longest, strength * local.step_size, 0.0)
-                found = jax.tree.map(lambda g, moved: g - pull * moved, found, total)
-            return found if towards is None else jax.tree.map(jnp.add, found, towards)
+                result = jax.tree.map(lambda g, moved: g - pull * moved, result, total)
+            return result if towards is None else jax.tree.map(jnp.add, result, towards)
 
         def local_step(total, _):
             return jax.tree.map(jnp.add, total, slope(total)), None
@@ -101,9 +101,9 @@ def dense(
             return gradient(w, theta, examples, weight)  # no term of the objective changes it there
         return jax.lax.scan(local_step, jax.tree.map(jnp.zeros_like, w), length=local.num_steps)[0]
 
-    own = () if towards is None else (towards,)
+    rows = () if towards is None else (towards,)
     shared = w, nothing_local, local
-    return messages.formed(over_clients(travelled, shared, batch.examples, batch.weight, *own, size=optax.tree.size(w)))
+    return messages.formed(over_clients(travel, shared, batch.examples, batch.weight, *rows, size=optax.tree.size(w)))
 
 
 def dual(
@@ -126,40 +126,40 @@ def dual(
     products = within(gram, batch)
     errors = shared_scores(inputs, w) - targets
     weight = batch.weight[..., None]
-    added = None if towards is None else jnp.einsum("qmd,qkd->qmk", inputs, towards)
+    addition = None if towards is None else jnp.einsum("qmd,qkd->qmk", inputs, towards)
 
     def slope(total, times):
         """Return the residuals of the gradient after `total`, of which a client's place is w - eta total^T X, without
         eta times the number `times` of its vectors.
         """
-        moved = errors - local.step_size * jnp.einsum("qmn,qnk->qmk", products, total)
-        if added is not None:
-            moved = moved - local.step_size * times * added
+        residuals = errors - local.step_size * jnp.einsum("qmn,qnk->qmk", products, total)
+        if addition is not None:
+            residuals = residuals - local.step_size * times * addition
         if local.sharpness is not None:
-            uphill = weight * moved
+            uphill = weight * residuals
             length = local.sharpness * _direction(linear_norms(uphill, products))
-            moved = moved + length[:, None, None] * jnp.einsum("qmn,qnk->qmk", products, uphill)
-        found = weight * moved
+            residuals = residuals + length[:, None, None] * jnp.einsum("qmn,qnk->qmk", products, uphill)
+        result = weight * residuals
         if local.proximal is not None:
-            found = found - local.proximal * local.step_size * total
+            result = result - local.proximal * local.step_size * total
         if local.bound is not None:
             strength, longest = local.bound
-            far = linear_norms(total, products) > longest
-            found = found - jnp.where(far, strength * local.step_size, 0.0)[:, None, None] * total
-        return found
+            is_far = linear_norms(total, products) > longest
+            result = result - jnp.where(is_far, strength * local.step_size, 0.0)[:, None, None] * total
+        return result
 
-    shrinks: Any = 1.0 if local.proximal is None else 1.0 - local.proximal * local.step_size
+    shrinkage: Any = 1.0 if local.proximal is None else 1.0 - local.proximal * local.step_size
 
     def local_step(carry, _):
         total, times = carry
-        return (total + slope(total, times), shrinks * times + 1.0), None
+        return (total + slope(total, times), shrinkage * times + 1.0), None
 
     total = weight * errors if local.sharpness is None else slope(jnp.zeros_like(errors), 0.0)
     times = jnp.float32(1.0)
     if local.num_steps > 1:
         (total, times), _ = jax.lax.scan(local_step, (total, times), length=local.num_steps - 1)
-    sent = messages.linear(inputs, total, products)
+    linear_messages = messages.linear(inputs, total, products)
     if towards is None:
-        return sent
+        return linear_messages
     # Not in the span of the examples.
-    return messages.formed(sent.each() + times * towards)
+    return messages.formed(linear_messages.each() + times * towards)

@@ -95,14 +95,14 @@ def linear(
     norms = linear_norms(residuals, gram)
 
     def total(factors):
-        counted = jnp.where(jnp.isfinite(norms), factors, 0.0)
-        return linear_sum(rows_of_finite(inputs, gram), scaled(residuals, counted[:, None, None]))
+        finite_factors = jnp.where(jnp.isfinite(norms), factors, 0.0)
+        return linear_sum(rows_of_finite(inputs, gram), scaled(residuals, finite_factors[:, None, None]))
 
-    def each():
-        def of_one(_, inputs, residuals):
+    def all_messages():
+        def message_of_client(_, inputs, residuals):
             return linear_sum(*jax.tree.map(lambda leaf: leaf[None], (inputs, residuals)))
 
         features = inputs.num_features if isinstance(inputs, sparse.Rows) else inputs.shape[-1]
-        return over_clients(of_one, (), inputs, residuals, size=features * residuals.shape[-1])
+        return over_clients(message_of_client, (), inputs, residuals, size=features * residuals.shape[-1])
 
-    return Messages(norms, total, each)
+    return Messages(norms, total, all_messages)

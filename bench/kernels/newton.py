@@ -40,8 +40,8 @@ def newton_step(
     steps = jnp.append(0.5 ** jnp.arange(HALVINGS, dtype=jnp.float32), 0.0)
 
     def objective(step):
-        along = jax.vmap(link)(scores - step * _product(inputs, direction), targets)
-        return _product(weight, along) + ridge * jnp.sum(jnp.square(model - step * direction))
+        losses = jax.vmap(link)(scores - step * _product(inputs, direction), targets)
+        return _product(weight, losses) + ridge * jnp.sum(jnp.square(model - step * direction))
 
     values = jax.vmap(objective)(steps)
     return model - steps[jnp.argmin(values)] * direction
@@ -57,7 +57,7 @@ def minimizer(
     most: int = 50,
 ) -> Float[Array, " feature"]:
     """Return the minimiser to float precision: `newton_step` from 0 until it stays, `most` times at most."""
-    return _minimized(link, inputs, targets, weight, ridge, most)[0]
+    return _minimization(link, inputs, targets, weight, ridge, most)[0]
 
 
 def pulled_minimizer(
@@ -82,8 +82,8 @@ def pulled_minimizer(
     # Both quadratic terms together are (pull + lambda) |theta - middle|^2 and a constant.
     middle = pull / (pull + ridge) * center
     shifted = _product(inputs, middle), targets
-    rest = minimizer(lambda score, of: link(score + of[0], of[1]), inputs, shifted, weight, pull + ridge, most=most)
-    return jnp.where(strength > 0, middle + rest, center)
+    shift = minimizer(lambda s, pair: link(s + pair[0], pair[1]), inputs, shifted, weight, pull + ridge, most=most)
+    return jnp.where(strength > 0, middle + shift, center)
 
 
 def steps_to_minimizer(
@@ -96,21 +96,21 @@ def steps_to_minimizer(
     most: int = 50,
 ) -> Int32[Array, ""]:
     """Return the number of steps that `minimizer` takes."""
-    return _minimized(link, inputs, targets, weight, ridge, most)[2]
+    return _minimization(link, inputs, targets, weight, ridge, most)[2]
 
 
-def _minimized(link: Callable, inputs, targets, weight, ridge, most: int) -> tuple[Array, Array, Array]:
+def _minimization(link: Callable, inputs, targets, weight, ridge, most: int) -> tuple[Array, Array, Array]:
     """Return the minimiser, whether the last step still changed it, and the number of steps."""
 
-    def goes_on(carry):
-        _, moved, count = carry
-        return moved & (count < most)
+    def continues(carry):
+        _, changing, count = carry
+        return changing & (count < most)
 
     def step(carry):
         model, _, count = carry
-        new = newton_step(link, model, inputs, targets, weight, ridge)
-        small = jnp.sum(jnp.square(new - model)) <= 1e-12 * jnp.sum(jnp.square(new))
-        return new, ~small, count + 1
+        new_model = newton_step(link, model, inputs, targets, weight, ridge)
+        converged = jnp.sum(jnp.square(new_model - model)) <= 1e-12 * jnp.sum(jnp.square(new_model))
+        return new_model, ~converged, count + 1
 
     start = (jnp.zeros(inputs.shape[-1]), jnp.array(True), jnp.int32(0))
-    return jax.lax.while_loop(goes_on, step, start)
+    return jax.lax.while_loop(continues, step, start)

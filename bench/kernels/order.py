@@ -20,12 +20,12 @@ def kth_largest(values: Float[Array, " number"], k: int) -> Float[Array, ""]:
     """
     bits = jax.lax.bitcast_convert_type(values, jnp.int32)
 
-    def with_bit(place, found):
-        trial = found | (1 << (BITS - 1 - place))
-        return jnp.where(jnp.sum(bits >= trial) >= k, trial, found)
+    def with_bit(place, prefix):
+        trial = prefix | (1 << (BITS - 1 - place))
+        return jnp.where(jnp.sum(bits >= trial) >= k, trial, prefix)
 
-    found = jax.lax.fori_loop(0, BITS, with_bit, jnp.int32(0))
-    return jax.lax.bitcast_convert_type(found, jnp.float32)
+    prefix = jax.lax.fori_loop(0, BITS, with_bit, jnp.int32(0))
+    return jax.lax.bitcast_convert_type(prefix, jnp.float32)
 
 
 def first_largest(values: Float[Array, "*row number"]) -> Int[Array, "*row"]:

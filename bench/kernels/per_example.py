@@ -31,7 +31,7 @@ from jax import Array
 from jaxtyping import Float, Int, Shaped
 
 from bench.kernels import linear_network
-from bench.kernels.gradient import Tree, clip_factor, kept, scaled
+from bench.kernels.gradient import Tree, clip_factor, masked, scaled
 from bench.kernels.order import first_largest
 from bench.kernels.patches import patches
 from bench.kernels.platforms import by_platform
@@ -50,8 +50,8 @@ class Affine(nn.Module):
     def __call__(self, x: Array) -> Array:
         shape = x.shape[x.ndim - self.axes :]
         scale, bias = self.param("scale", nn.initializers.ones, shape), self.param("bias", nn.initializers.zeros, shape)
-        others = range(x.ndim - self.axes)
-        return x * jnp.expand_dims(scale, others) + jnp.expand_dims(bias, others)
+        leading_axes = range(x.ndim - self.axes)
+        return x * jnp.expand_dims(scale, leading_axes) + jnp.expand_dims(bias, leading_axes)
 
 
 class ScaledLinear(nn.Module):
@@ -145,7 +145,7 @@ def clipped_gradient_sum(
         lengths = dict.fromkeys(rules, norms)
     weight = jnp.where(jnp.isfinite(norms), weight, 0.0)
     scales = {path: weight * clip_factor(length, clip_norm) for path, length in lengths.items()}
-    return _nested(params, {path: add(scales[path]) for path, add in sums.items()}), norms, logits
+    return _sums_as_params(params, {path: add(scales[path]) for path, add in sums.items()}), norms, logits
 
 
 def clipped_gradient_of_rows(
@@ -172,12 +172,12 @@ def clipped_gradient_of_rows(
         The sum, a pytree as params, the number of examples that were clipped, and the number that the network gets
         right.
     """
-    one = jax.ShapeDtypeStruct((1, *pool[0].shape[1:]), jnp.float32)
+    example = jax.ShapeDtypeStruct((1, *pool[0].shape[1:]), jnp.float32)
     if isinstance(network, ScaledLinear) and not per_layer:
-        batch, widest = _linear_batch, 2 * one.size  # the inputs, and as many slopes
+        batch, widest = _linear_batch, 2 * example.size  # the inputs, and as many slopes
     else:
         batch = partial(_batch, network, per_layer)
-        layers = jax.eval_shape(lambda x: _tapped(network, params, x, None, {})[1], one)
+        layers = jax.eval_shape(lambda x: _tapped(network, params, x, None, {})[1], example)
         widest = max(x.size for x, _ in layers.values())
     sizes = micro_batch(widest), ACCELERATOR_BATCH
     cpu, accelerator = (partial(_in_batches_of, min(size, rows.shape[0]), batch) for size in sizes)
@@ -187,10 +187,10 @@ def clipped_gradient_of_rows(
 def _batch(network: nn.Module, per_layer: bool, params, clip_norm):
     """Return how the sums of a micro-batch are computed, and how the clipped sum follows from those of all."""
 
-    def part(inputs, labels, weight):
+    def batch_sums(inputs, labels, weight):
         return clipped_gradient_sum(network, params, inputs, labels, weight, clip_norm, per_layer=per_layer)
 
-    return part, lambda total: total
+    return batch_sums, lambda total: total
 
 
 def _linear_batch(params, clip_norm):
@@ -200,42 +200,42 @@ def _linear_batch(params, clip_norm):
     # XLA on a CPU is faster with the longer axis last.
     model = linear_network.Linear(dense["kernel"].T, dense["bias"], scaling)
 
-    def part(inputs, labels, weight):
+    def batch_sums(inputs, labels, weight):
         # The barrier keeps XLA on a CPU from casting them anew, one by one, wherever they are used.
         flat = jax.lax.optimization_barrier(inputs.reshape(inputs.shape[0], -1).astype(jnp.float32))
         return linear_network.clipped_sums(model, flat, labels, weight, clip_norm)
 
-    def whole(sums):
+    def total_gradient(sums):
         total = linear_network.gradient_of(model, sums)
-        found = {DENSE: {"kernel": total.kernel.T, "bias": total.offset}}
+        tree = {DENSE: {"kernel": total.kernel.T, "bias": total.offset}}
         if total.scaling is not None:
-            found[AFFINE] = total.scaling._asdict()
-        return jax.tree.map(lambda of, like: of.reshape(like.shape), found, params)
+            tree[AFFINE] = total.scaling._asdict()
+        return jax.tree.map(lambda leaf, like: leaf.reshape(like.shape), tree, params)
 
-    return part, whole
+    return batch_sums, total_gradient
 
 
 def _in_batches_of(size: int, batch: Callable, params, pool, rows, count, clip_norm):
     """Compute `clipped_gradient_of_rows` with `size` examples at a time."""
     padded = jnp.pad(rows, (0, -rows.shape[0] % size))
-    part, whole = batch(params, clip_norm)
+    batch_sums, finish = batch(params, clip_norm)
 
-    def of_batch(at):
-        place = at * size + jnp.arange(size)
-        chosen = jax.lax.dynamic_slice_in_dim(padded, at * size, size)
-        inputs, labels = (leaf[chosen] for leaf in pool)
+    def of_batch(index):
+        place = index * size + jnp.arange(size)
+        batch_rows = jax.lax.dynamic_slice_in_dim(padded, index * size, size)
+        inputs, labels = (leaf[batch_rows] for leaf in pool)
         weight = (place < count).astype(jnp.float32)
-        sums, norms, logits = part(inputs, labels, weight)
+        sums, norms, logits = batch_sums(inputs, labels, weight)
         clipped = jnp.sum(jnp.where(norms > clip_norm, weight, 0.0))
         correct = jnp.sum(jnp.where(first_largest(logits) == labels, weight, 0.0))
         return sums, clipped, correct
 
-    def add(at, totals):
-        return jax.tree.map(jnp.add, totals, of_batch(at))
+    def add(index, totals):
+        return jax.tree.map(jnp.add, totals, of_batch(index))
 
-    nothing = jax.tree.map(lambda of: jnp.zeros(of.shape, of.dtype), jax.eval_shape(of_batch, 0))
-    sums, clipped, correct = jax.lax.fori_loop(0, (count + size - 1) // size, add, nothing)
-    return whole(sums), clipped, correct
+    zeros = jax.tree.map(lambda shape: jnp.zeros(shape.shape, shape.dtype), jax.eval_shape(of_batch, 0))
+    sums, clipped, correct = jax.lax.fori_loop(0, (count + size - 1) // size, add, zeros)
+    return finish(sums), clipped, correct
 
 
 def _tapped(network: nn.Module, params, inputs: Array, probes, rules: dict):
@@ -250,13 +250,13 @@ def _tapped(network: nn.Module, params, inputs: Array, probes, rules: dict):
         if isinstance(module, nn.Conv):
             x = _patches(module, x)
             kernel, bias = (module.get_variable("params", name) for name in ("kernel", "bias"))
-            out = x @ kernel.reshape(-1, kernel.shape[-1]) + bias[None, None, None]
+            outputs = x @ kernel.reshape(-1, kernel.shape[-1]) + bias[None, None, None]
         else:
-            out = call(x)
+            outputs = call(x)
         path = "/".join(module.path)
         rules[path] = partial(_elementwise, axes=module.axes) if isinstance(module, Affine) else _product
-        layers[path] = x, out
-        return out if probes is None else out + probes[path]
+        layers[path] = x, outputs
+        return outputs if probes is None else outputs + probes[path]
 
     with nn.intercept_methods(intercept):
         return cast(Array, network.apply({"params": params}, inputs)), layers
@@ -265,10 +265,10 @@ def _tapped(network: nn.Module, params, inputs: Array, probes, rules: dict):
 def _patches(conv: nn.Conv, x: Array) -> Array:
     """Return the `patches` of a layer's inputs."""
     size, strides, padding = conv.kernel_size, conv.strides or 1, conv.padding
-    size, strides = ((both, both) if isinstance(both, int) else both for both in (size, strides))
+    size, strides = ((number, number) if isinstance(number, int) else number for number in (size, strides))
     padding = (padding, padding) if isinstance(padding, int) else padding
     if not isinstance(padding, str):
-        padding = [(both, both) if isinstance(both, int) else both for both in padding]
+        padding = [(number, number) if isinstance(number, int) else number for number in padding]
     return patches(x, size, strides, padding)
 
 
@@ -284,19 +284,21 @@ def _product(inputs: Array, slopes: Array):
         squares = squares + jnp.sum(gram, axis=(1, 2))
 
         def kernel(scale):
-            return _einsum("bpi,bpo->io", kept(scale != 0, a), scaled(d, scale[:, None, None]))
+            return _einsum("bpi,bpo->io", masked(scale != 0, a), scaled(d, scale[:, None, None]))
     else:
         # XLA on a CPU is up to twice as fast with the longer axis last.
         form = "boi" if width > height else "bio"
-        each = jnp.einsum(f"bpi,bpo->{form}", a, d)  # in TF32 it is another gradient, and its norm is still its norm
-        squares = squares + jnp.sum(jnp.square(each), axis=(1, 2))
+        gradients = jnp.einsum(
+            f"bpi,bpo->{form}", a, d
+        )  # in TF32 it is another gradient, and its norm is still its norm
+        squares = squares + jnp.sum(jnp.square(gradients), axis=(1, 2))
 
         def kernel(scale):
-            return _einsum(f"b,{form}->io", scale, kept(scale != 0, each))
+            return _einsum(f"b,{form}->io", scale, masked(scale != 0, gradients))
 
     return squares, lambda scale: {
         "kernel": kernel(scale),
-        "bias": _einsum("b,bo->o", scale, kept(scale != 0, offsets)),
+        "bias": _einsum("b,bo->o", scale, masked(scale != 0, offsets)),
     }
 
 
@@ -306,19 +308,19 @@ def _elementwise(inputs: Array, slopes: Array, axes: int):
     offsets = jnp.sum(slopes, axis=where)
     squares = (jnp.sum(jnp.square(x), axis=range(1, x.ndim)) for x in (scales, offsets))
     return sum(squares), lambda scale: {
-        "scale": jnp.tensordot(scale, kept(scale != 0, scales), 1, precision="highest"),
-        "bias": jnp.tensordot(scale, kept(scale != 0, offsets), 1, precision="highest"),
+        "scale": jnp.tensordot(scale, masked(scale != 0, scales), 1, precision="highest"),
+        "bias": jnp.tensordot(scale, masked(scale != 0, offsets), 1, precision="highest"),
     }
 
 
-def _nested(params, found: dict):
+def _sums_as_params(params, sums: dict):
     """Return the layers' sums in the shape of params."""
-    out: dict = {}
-    for path, leaves in found.items():
-        at = out
+    tree: dict = {}
+    for path, leaves in sums.items():
+        node = tree
         for name in path.split("/"):
-            at = at.setdefault(name, {})
-        at.update(leaves)
-    if jax.tree.structure(out) != jax.tree.structure(params):
+            node = node.setdefault(name, {})
+        node.update(leaves)
+    if jax.tree.structure(tree) != jax.tree.structure(params):
         raise TypeError("every parameter must be in an nn.Conv, nn.Dense or Affine layer that is called once")
-    return jax.tree.map(lambda total, like: total.reshape(like.shape), out, params)
+    return jax.tree.map(lambda total, like: total.reshape(like.shape), tree, params)

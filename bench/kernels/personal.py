@@ -75,10 +75,10 @@ def dense(loss: Callable, init_local: PyTree[Float[Array, "..."]], num_clients: 
         return over_clients(client_gradients, w, thetas, batch.examples, batch.weight)
 
     def move(local, batch, grads, step):
-        def one(leaf, g):
+        def moved_leaf(leaf, g):
             return leaf - step * g if batch.clients is None else leaf.at[batch.clients].add(-step * g)
 
-        return jax.tree.map(one, local, grads[1])
+        return jax.tree.map(moved_leaf, local, grads[1])
 
     return Local(init, gradients, move, lambda batch, grads: messages.formed(grads[0]))
 
@@ -104,10 +104,10 @@ def dual(gram: Float[Array, "client example example"], num_outputs: int) -> Loca
     def move(local, batch, residuals, step):
         return local.at[clients_of(gram, batch)[:, None], batch.rows].add(-step * residuals)
 
-    def sent(batch, residuals):
+    def gradient_messages(batch, residuals):
         return messages.linear(batch.examples[0], residuals, within(gram, batch))
 
-    return Local(init, gradients, move, sent)
+    return Local(init, gradients, move, gradient_messages)
 
 
 def clients_of(gram: Float[Array, "client stored stored"], batch: Batch) -> Int[Array, " sampled"]:

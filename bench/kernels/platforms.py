@@ -61,17 +61,17 @@ def unless(rare: Bool[Array, ""], usual: Callable, always: Callable, *args: Any)
     """
 
     @jax.custom_batching.custom_vmap
-    def either(rare, *args):
+    def chosen_branch(rare, *args):
         return jax.lax.cond(rare, always, usual, *args)
 
-    @either.def_vmap
+    @chosen_branch.def_vmap
     def vmapped(size, batched, rare, *args):
         axes = jax.tree.map(lambda is_batched: 0 if is_batched else None, tuple(batched[1:]))
-        both = (jax.vmap(function, axes, axis_size=size) for function in (usual, always))
-        out = unless(jnp.any(rare), *both, *args)
+        branches = (jax.vmap(function, axes, axis_size=size) for function in (usual, always))
+        out = unless(jnp.any(rare), *branches, *args)
         return out, jax.tree.map(lambda _: True, out)
 
-    return by_platform(either, lambda _, *args: always(*args), rare, *args)
+    return by_platform(chosen_branch, lambda _, *args: always(*args), rare, *args)
 
 
 def over_clients(function: Callable, shared: Any, *rows: Any, size: int | None = None) -> Any:
@@ -104,11 +104,11 @@ def only(function: Callable, on_cpu: bool) -> Callable:
     JAX's cached traces do not record the kind, so a function that is jitted inside must not be jitted anywhere else.
     """
 
-    def chosen(*args):
-        before = _ON_CPU.set(on_cpu)
+    def function_on_platform(*args):
+        token = _ON_CPU.set(on_cpu)
         try:
             return function(*args)
         finally:
-            _ON_CPU.reset(before)
+            _ON_CPU.reset(token)
 
-    return chosen
+    return function_on_platform

@@ -133,7 +133,7 @@ def distinct_rows(
     return rows, best >= 0
 
 
-def dealt(
+def deal(
     key: PRNGKeyArray, num_clients: int, num_groups: int
 ) -> tuple[Int32[Array, "{num_groups} place"], Bool[Array, "{num_groups} place"]]:
     """Divide all clients at random into groups whose sizes differ by one at most.
@@ -260,10 +260,10 @@ def full_queue_rounds(
 def _play_queue(num_blocks: tuple[int, ...], num_epochs: int, num_sampled: int, seed: int) -> tuple[int, int]:
     """Return the number of rounds in which `num_sampled` clients take part, and of rounds in which any client does."""
     rng = np.random.default_rng(seed)
-    left = np.array(num_blocks) * num_epochs
-    full = rounds = 0
-    while (available := np.flatnonzero(left)).size:
-        left[rng.permutation(available)[:num_sampled]] -= 1
+    remaining = np.array(num_blocks) * num_epochs
+    full_rounds = rounds = 0
+    while (available := np.flatnonzero(remaining)).size:
+        remaining[rng.permutation(available)[:num_sampled]] -= 1
         rounds += 1
-        full += available.size >= num_sampled
-    return full, rounds
+        full_rounds += available.size >= num_sampled
+    return full_rounds, rounds

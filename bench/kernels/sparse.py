@@ -55,7 +55,7 @@ def product(rows: Rows, model: Float[Array, "{rows.num_features} output"]) -> Fl
     def by_entries():
         return jnp.einsum("re,reo->ro", flat.value, model[flat.index], precision="highest")
 
-    return _either(flat, by_words, by_entries).reshape(*rows.index.shape[:-1], model.shape[1])
+    return _by_words_or_entries(flat, by_words, by_entries).reshape(*rows.index.shape[:-1], model.shape[1])
 
 
 def transposed_product(
@@ -72,31 +72,31 @@ def transposed_product(
     def by_entries():
         return empty.at[flat.index].add(flat.value[..., None] * coefficients[:, None, :])
 
-    return _either(flat, by_words, by_entries)
+    return _by_words_or_entries(flat, by_words, by_entries)
 
 
-def _either(flat: Rows, by_words: Callable, by_entries: Callable) -> Array:
+def _by_words_or_entries(flat: Rows, by_words: Callable, by_entries: Callable) -> Array:
     """Apply `by_words` to the words in use and the rows over them, or `by_entries` where there are too many words."""
     if flat.index.shape[-1] <= FEW:
         return by_entries()
-    most = min(flat.index.size, flat.num_features)
-    if most <= DISTINCT:
-        return by_words(*_in_use(flat, most))
-    count = jnp.sum(_used(flat))
-    return jax.lax.cond(count <= DISTINCT, lambda: by_words(*_in_use(flat, DISTINCT)), by_entries)
+    bound = min(flat.index.size, flat.num_features)
+    if bound <= DISTINCT:
+        return by_words(*_small_rows(flat, bound))
+    count = jnp.sum(_words_used(flat))
+    return jax.lax.cond(count <= DISTINCT, lambda: by_words(*_small_rows(flat, DISTINCT)), by_entries)
 
 
-def _used(flat: Rows) -> Array:
+def _words_used(flat: Rows) -> Array:
     return jnp.zeros(flat.num_features, bool).at[flat.index].set(True)
 
 
-def _in_use(flat: Rows, room: int) -> tuple[Array, Array]:
+def _small_rows(flat: Rows, room: int) -> tuple[Array, Array]:
     """Return the features that occur, ascending and padded with increasing numbers beyond the last feature, int32
     [room], and the rows over them, [row, room].
     """
-    used = _used(flat)
-    beyond = flat.num_features + jnp.arange(room)
-    words = jnp.flatnonzero(used, size=room, fill_value=flat.num_features)
-    words = jnp.where(words < flat.num_features, words, beyond)
-    place = jnp.cumsum(used) - 1
+    is_used = _words_used(flat)
+    fillers = flat.num_features + jnp.arange(room)
+    words = jnp.flatnonzero(is_used, size=room, fill_value=flat.num_features)
+    words = jnp.where(words < flat.num_features, words, fillers)
+    place = jnp.cumsum(is_used) - 1
     return words, densify(Rows(place[flat.index], flat.value, room))

@@ -35,7 +35,7 @@ def clipped_by_hand(
         key_drawn, key_noise = jax.random.split(key)
         drawn, schedule = who.draw(key_drawn, state.schedule)
         w = state.variables
-        of_user = gradient.of_batch(task.loss)
+        of_user = gradient.batch_gradient(task.loss)
         nothing = jax.tree.map(jnp.zeros_like, w)
         sent = jax.vmap(lambda *user: of_user(w, nothing, *user))(drawn.batch.examples, drawn.batch.weight)
         factors = jnp.minimum(1.0, clip_norm / jnp.maximum(gradient.norms_of(sent), 1e-9))

@@ -33,7 +33,7 @@ def exact(bits: int, more: int) -> tuple[float, float]:
 @pytest.mark.parametrize("more", [0, 2**16, 2**31, 2**32 - 1])
 def test_every_number_is_the_quantile_of_its_bits(bits, more):
     sign, q = exact(bits, more)
-    found = draws._of_bits(jnp.asarray([bits], jnp.uint32), jnp.asarray([more], jnp.uint32))
+    found = draws._sign_and_tail_of_bits(jnp.asarray([bits], jnp.uint32), jnp.asarray([more], jnp.uint32))
     np.testing.assert_allclose(found[1], q, rtol=1e-6)
     z = -sign * special.ndtri_exp(np.log(q / 2))
     np.testing.assert_allclose(draws._normal(*found), z, rtol=1e-6, atol=2e-7)
@@ -41,9 +41,11 @@ def test_every_number_is_the_quantile_of_its_bits(bits, more):
 
 def test_the_ends_are_those_that_the_page_names():
     for bits, sign in ((0, -1), (2**32 - 1, 1)):
-        end = draws._normal(*draws._of_bits(jnp.asarray([bits], jnp.uint32), jnp.asarray([0], jnp.uint32)))
+        end = draws._normal(
+            *draws._sign_and_tail_of_bits(jnp.asarray([bits], jnp.uint32), jnp.asarray([0], jnp.uint32))
+        )
         assert 9.0 < sign * float(end[0]) < 9.1
-    sign, q = draws._of_bits(jnp.asarray([0], jnp.uint32), jnp.asarray([0], jnp.uint32))
+    sign, q = draws._sign_and_tail_of_bits(jnp.asarray([0], jnp.uint32), jnp.asarray([0], jnp.uint32))
     assert 43 < float(sign[0] * jnp.log(q[0])) < 44
 
 
@@ -76,7 +78,7 @@ def test_numbers_whose_own_bits_are_used_up_differ():
     """One array of numbers in the outermost place: their q fills the place, and no two agree."""
     bits, places = jnp.zeros(4000, jnp.uint32), jnp.arange(4000, dtype=jnp.uint32)
     more = draws._more_bits(jax.random.bits(jax.random.key(5), (), jnp.uint32), bits, places)
-    q = np.asarray(draws._of_bits(bits, more)[1], float) * 2.0**31
+    q = np.asarray(draws._sign_and_tail_of_bits(bits, more)[1], float) * 2.0**31
     assert stats.kstest(q, "uniform").pvalue > 1e-4
     assert len(set(q)) > 3990
     other = draws._more_bits(jax.random.bits(jax.random.key(6), (), jnp.uint32), bits, places)

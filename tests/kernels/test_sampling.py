@@ -46,7 +46,7 @@ def test_a_fixed_size_sample_is_a_uniform_subset(num_clients, num_sampled):
 
 @pytest.mark.parametrize(("num_clients", "num_groups"), [(5, 2), (4, 2), (3, 3), (4, 1)])
 def test_clients_are_dealt_into_groups_as_equal_as_can_be_each_once_and_uniformly(num_clients, num_groups):
-    clients, taken = many(lambda key: sampling.dealt(key, num_clients, num_groups))
+    clients, taken = many(lambda key: sampling.deal(key, num_clients, num_groups))
     sizes = taken.sum(axis=2)
     assert np.all(sizes == sizes[0])
     assert sizes[0].max() - sizes[0].min() <= 1

@@ -136,8 +136,8 @@ def _poisson(rounds: Rounds) -> Sampler:
 
 
 def _dealt(rounds: Rounds, key: Array) -> tuple:
-    """Return the schedule of samplers with groups: the round's number, and the groups of `sampling.dealt`."""
-    return jnp.int32(0), *sampling.dealt(key, rounds.num_clients, rounds.num_groups)
+    """Return the schedule of samplers with groups: the round's number, and the groups of `sampling.deal`."""
+    return jnp.int32(0), *sampling.deal(key, rounds.num_clients, rounds.num_groups)
 
 
 def _cyclic(rounds: Rounds) -> Sampler:
