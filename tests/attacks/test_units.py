@@ -11,7 +11,7 @@ from tiny_attacks import attacked, seen, task
 from bench.algorithms import ALGORITHMS
 from bench.attacks.released import is_shared, released
 from bench.attacks.runs import Attacked, scores
-from bench.attacks.units import allowance, units_of
+from bench.attacks.units import Units, allowance, units_of
 from bench.errors import InputError
 from bench.kernels.per_example import cross_entropy
 from bench.sweeps.spec import arguments
@@ -23,8 +23,8 @@ def the_model(task, candidates, model):
 
 
 def models(one, present, **options):
-    how = {"field": "present", "candidates": None, "score": the_model}
-    return scores(one, given=np.asarray(present), seeds=np.zeros(len(present), int), **how, **options)
+    units = Units("user", "present", np.asarray(present), np.asarray(present), None, the_model)
+    return scores(one, units, seeds=np.zeros(len(present), int), **options)
 
 
 PRESENT = np.arange(24) % 3 > 0
