@@ -60,9 +60,9 @@ class Cost(NamedTuple):
 
     def of_run(self, num_rounds: int) -> "Cost":
         """Return the cost of a run with that many rounds; an example counts once in every round that uses it."""
-        rounds = (num_rounds * each for each in self[:3])
-        once = self.once[:3] if self.once else (0.0, 0.0, 0.0)
-        uploads, gradients, examples = (a + b for a, b in zip(rounds, once, strict=True))
+        rounds = (num_rounds * number for number in self[:3])
+        extra = self.once[:3] if self.once else (0.0, 0.0, 0.0)
+        uploads, gradients, examples = (a + b for a, b in zip(rounds, extra, strict=True))
         return Cost(uploads, gradients, examples)
 
 
@@ -131,12 +131,12 @@ class Method(NamedTuple):
         with calling(f"`releases` of {name}"):
             declared = self.releases(task, delta=delta, **args)
         declared = {"paper": declared} if isinstance(declared, Release) else declared
-        each_is_release = isinstance(declared, dict) and all(isinstance(each, Release) for each in declared.values())
-        if not (each_is_release and declared):
+        all_releases = isinstance(declared, dict) and all(isinstance(release, Release) for release in declared.values())
+        if not (all_releases and declared):
             raise InputError(f"`releases` of {name} gives {declared!r}: give a Release, or a dictionary of them")
         if "paper" not in declared:
             raise InputError(f"`releases` of {name} has no entry 'paper': add one, for the column epsilon")
-        return {key: checked(each) for key, each in declared.items()}
+        return {key: checked(release) for key, release in declared.items()}
 
     def cost_of_round(self, task, **args) -> Cost | None:
         """Return the result of `cost`; None where the method has none.

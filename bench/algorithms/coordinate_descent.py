@@ -176,7 +176,7 @@ def releases(
 ) -> dict:
     """Return the releases of an agent's models after each of its updates, and of its warm start if there is one."""
     if start in ("local", "descent"):
-        return peers.exposed(delta)
+        return peers.exposed_releases(delta)
     if allocation != "equal":  # an uneven split is charged in full at the first update, which bounds each of its parts
         noise_multiplier = noise_multiplier / num_updates
     first = start_noise_multiplier if start == "propagation" else None

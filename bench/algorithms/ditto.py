@@ -73,7 +73,7 @@ class _Form(NamedTuple):
     numbers: int
 
 
-def _there(batch: personal.Batch) -> Array:
+def _occupancy(batch: personal.Batch) -> Array:
     """Return which places are taken, [sampled]; a Poisson sample has empty ones."""
     return jnp.sum(batch.weight, axis=1) > 0
 
@@ -92,14 +92,14 @@ def _dense(task: Task) -> _Form:
 
     def moved(w, theta, batch, step_size, regularization):
         clients = jnp.arange(task.num_held) if batch.clients is None else batch.clients
-        mine = jax.tree.map(lambda leaf: leaf[clients], theta)
-        gradients, there = over_clients(own_gradient, w, mine, batch.examples, batch.weight), _there(batch)
+        models = jax.tree.map(lambda leaf: leaf[clients], theta)
+        gradients, mask = over_clients(own_gradient, w, models, batch.examples, batch.weight), _occupancy(batch)
 
-        def stepped(leaf, own, g):
+        def new_leaf(leaf, own, g):
             step = -step_size * (g + regularization * own)
-            return leaf.at[clients].add(jnp.where(there.reshape(-1, *[1] * (own.ndim - 1)), step, 0.0))
+            return leaf.at[clients].add(jnp.where(mask.reshape(-1, *[1] * (own.ndim - 1)), step, 0.0))
 
-        return jax.tree.map(stepped, theta, mine, gradients)
+        return jax.tree.map(new_leaf, theta, models, gradients)
 
     return _Form("theta", nothing, moved, 4 * optax.tree.size(task.init_params))
 
@@ -114,7 +114,7 @@ def _dual(task: Task, gram: Array, batch_size: int) -> _Form:
         clients, weight = personal.clients_of(gram, batch), batch.weight[..., None]
         errors = personal.shared_scores(inputs, w) - targets
         slopes = weight * (errors + personal.local_scores(gram, coefficients, batch))
-        pull = jnp.where(_there(batch)[:, None, None], regularization * coefficients[clients], 0.0)
+        pull = jnp.where(_occupancy(batch)[:, None, None], regularization * coefficients[clients], 0.0)
         return form.move(coefficients.at[clients].add(-step_size * pull), batch, slopes, step_size)
 
     return _Form("coefficients", form.init, moved, gram.shape[1] * (batch_size + outputs))

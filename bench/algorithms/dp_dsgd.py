@@ -52,17 +52,17 @@ def metropolis(graph: Graph) -> Graph:
     return graph._replace(weights=jnp.where(graph.weights > 0, 1 / (1 + larger.astype(jnp.float32)), 0.0))
 
 
-def averaged(mixing: Graph, sent: Array) -> Array:
+def neighbor_average(mixing: Graph, sent: Array) -> Array:
     """Return sum_j M_ij sent_j, [client, feature]."""
     return (1 - mixing.degrees)[:, None] * sent + neighbor_sum(mixing, sent)
 
 
 def shared_noise(key: Array, graph: Graph, speaks: Array, num_features: int) -> Array:
     """Return sum_j v_ij over pairs in which agent i and its neighbour j both have a budget, [client, feature]."""
-    drawn = draws.normal(key, (*graph.neighbors.shape, num_features))
-    opposite = (drawn - drawn[graph.neighbors, graph.reverse]) / jnp.sqrt(2.0)  # v_ij = -v_ji, of variance 1
+    draw = draws.normal(key, (*graph.neighbors.shape, num_features))
+    pair_noise = (draw - draw[graph.neighbors, graph.reverse]) / jnp.sqrt(2.0)  # v_ij = -v_ji, of variance 1
     pairs = (graph.weights > 0) & speaks[:, None] & speaks[graph.neighbors]
-    return jnp.sum(jnp.where(pairs[..., None], opposite, 0.0), axis=1)
+    return jnp.sum(jnp.where(pairs[..., None], pair_noise, 0.0), axis=1)
 
 
 def dp_dsgd(
@@ -88,25 +88,25 @@ def dp_dsgd(
         regularization_scale: factor of the task's lambda_i.
     """
     task = peers.regularized(task, regularization_scale)
-    objectives, everybody = task.need(Peers), peers.agents(task)
+    objectives, agents = task.need(Peers), peers.agents(task)
     graph, speaks = objectives.graph, objectives.budget > 0
     mixing = metropolis(graph)
     sizes = task.num_examples.astype(jnp.float32)
     mean_size = jnp.maximum(jnp.mean(sizes), 1.0)
     weight = jnp.where(speaks, sizes / mean_size, 0.0)
-    own = jnp.where(speaks, jnp.max(objectives.budget) / jnp.where(speaks, objectives.budget, 1.0), 0.0)
+    noise_ratio = jnp.where(speaks, jnp.max(objectives.budget) / jnp.where(speaks, objectives.budget, 1.0), 0.0)
     scale = noise_scale(noise_multiplier, clip_norm) / mean_size
 
     def one_round(key, state):
         key_own, key_pairs = jax.random.split(key)
         models = state.variables["theta"]
-        of_each = jax.vmap(lambda agent, model: peers.own_gradient(task, agent, model, clip_norm, 2))
-        gradients = weight[:, None] * of_each(everybody, models)
-        noise = own[:, None] * draws.normal(key_own, models.shape)
+        gradients_of = jax.vmap(lambda agent, model: peers.own_gradient(task, agent, model, clip_norm, 2))
+        gradients = weight[:, None] * gradients_of(agents, models)
+        noise = noise_ratio[:, None] * draws.normal(key_own, models.shape)
         noise = noise + pair_noise_ratio * shared_noise(key_pairs, graph, speaks, models.shape[1])
         sent = models - step_size * (gradients + scale * noise)
         info = {"vectors_sent": jnp.sum(graph.num_neighbors, dtype=jnp.float32)}
-        return State((), {"theta": averaged(mixing, sent), "sent": sent}), info
+        return State((), {"theta": neighbor_average(mixing, sent), "sent": sent}), info
 
     start = peers.zeros(task)
     return Algorithm(
@@ -136,14 +136,14 @@ def releases(task: Task, *, delta: float, noise_multiplier: float, pair_noise_ra
             protects_against=protects_against,
         )
 
-    everybody = release(1.0, "all other agents together")
+    all_agents = release(1.0, "all other agents together")
     if not pair_noise_ratio:
-        return dict.fromkeys(("paper", "one_agent", "all_agents"), everybody)
-    outsiders, one = hidden_shares(task, pair_noise_ratio)
+        return dict.fromkeys(("paper", "one_agent", "all_agents"), all_agents)
+    outsiders, one_agent = hidden_shares(task, pair_noise_ratio)
     return {
         "paper": release(outsiders, OUTSIDERS),
-        "one_agent": release(one, "any one other agent, who sees all messages"),
-        "all_agents": everybody,
+        "one_agent": release(one_agent, "any one other agent, who sees all messages"),
+        "all_agents": all_agents,
     }
 
 
@@ -163,11 +163,11 @@ def hidden_shares(task: Task, pair_noise_ratio: float) -> tuple[float, float]:
 def _hidden_shares(own: bytes, edges: bytes, pair_noise_ratio: float) -> tuple[float, float]:
     deviations = np.frombuffer(own)
     neighbors = np.frombuffer(edges, bool).reshape(len(deviations), len(deviations))
-    outsiders, one = (
+    outsiders, one_agent = (
         float(least(deviations, neighbors, pair_noise_ratio).min())
         for least in (hidden_from_outsiders, hidden_from_one)
     )
-    return outsiders, one
+    return outsiders, one_agent
 
 
 def cost(task: Task, **_) -> Cost:
@@ -198,14 +198,14 @@ def check(
             f"pair_noise_ratio is {pair_noise_ratio:g}, but {task.name} has {task.num_clients} agents: what shared "
             f"noise hides is computed for up to {MOST_AGENTS}, give 0"
         )
-    if pair_noise_ratio and not _shared(task).any():
+    if pair_noise_ratio and not _pairs_with_noise(task).any():
         raise InputError(
             f"pair_noise_ratio is {pair_noise_ratio:g}, but no two neighbours of {task.name} have a budget, so that "
             "nobody shares noise: give 0"
         )
 
 
-def _shared(task: Task) -> np.ndarray:
+def _pairs_with_noise(task: Task) -> np.ndarray:
     """Return which places of the neighbour lists hold pairs that share noise, bool [agent, place]."""
     objectives = task.need(Peers)
     graph, speaks = objectives.graph, np.asarray(objectives.budget) > 0

@@ -26,13 +26,13 @@ from bench.algorithms.search_space import Interval
 from bench.data.task import Task
 
 
-def smoothed(tree, strength: Scalar):
+def smoothing(tree, strength: Scalar):
     """Return (I - strength L)^-1 of all numbers of a tree on a ring, in the order of its leaves."""
     numbers, shaped = ravel_pytree(tree)
     size = numbers.shape[0]
     waves = 2 * jnp.pi / size * jnp.arange(size // 2 + 1, dtype=numbers.dtype)
-    found = jnp.fft.rfft(numbers)
-    return shaped(jnp.fft.irfft(found / (1 + 2 * strength * (1 - jnp.cos(waves))).astype(found.dtype), size))
+    spectrum = jnp.fft.rfft(numbers)
+    return shaped(jnp.fft.irfft(spectrum / (1 + 2 * strength * (1 - jnp.cos(waves))).astype(spectrum.dtype), size))
 
 
 @sharing(AveragingArguments, num_steps=5)
@@ -49,7 +49,7 @@ def dp_fedls(task: Task, shared: AveragingArguments, *, smoothing_strength: NonN
         return user_changes(task, w, batch, shared.num_steps, shared.step_size)
 
     def update(w, total, divisor):
-        smooth = smoothed(total, smoothing_strength)
+        smooth = smoothing(total, smoothing_strength)
         return jax.tree.map(lambda z, g: z - shared.server_step_size * g / divisor, w, smooth)
 
     return averaging(task, shared, send, update)

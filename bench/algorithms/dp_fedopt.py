@@ -102,17 +102,17 @@ def dp_fedopt(
     """
     on_server = optimiser_of(optimiser, beta1, beta2, tau)
 
-    def send(at, batch):
-        w, _ = at
+    def send(w_and_memory, batch):
+        w, _ = w_and_memory
         return user_changes(task, w, batch, shared.num_steps, shared.step_size)
 
-    def update(at, total, divisor):
-        w, memory = at
+    def update(w_and_memory, total, divisor):
+        w, memory = w_and_memory
         mean = jax.tree.map(lambda g: g / divisor, total)
         return stepped(w, memory, mean, on_server, shared.server_step_size)
 
     start = task.init_params, on_server.init(task.init_params)
-    return averaging(task, shared, send, update, start=start, model=lambda at: at[0])
+    return averaging(task, shared, send, update, start=start, model=lambda w_and_memory: w_and_memory[0])
 
 
 def check(task: Task, *, optimiser: str, **args) -> None:

@@ -61,60 +61,60 @@ def dp_fedrep(
     representation, head = task.parts()
     loss, users = task.loss, task.num_held
 
-    def of_batch(w, theta, examples, weight):
+    def batch_loss(w, theta, examples, weight):
         return weight @ jax.vmap(lambda example: loss(w, theta, example))(examples)
 
-    def descended(theta, slope, step):
+    def step_down(theta, slope, step):
         return jax.tree.map(lambda leaf, g: leaf - step * g, theta, slope)
 
-    def to_head(w, theta, examples, weight, step):
-        return descended(theta, jax.grad(of_batch, argnums=1)(w, theta, examples, weight), step)
+    def head_after_step(w, theta, examples, weight, step):
+        return step_down(theta, jax.grad(batch_loss, argnums=1)(w, theta, examples, weight), step)
 
-    def travelled(common, theta, examples, weight):
+    def changes_of_user(common, theta, examples, weight):
         """Return Delta_i and the head of one user after its steps."""
         w, step, local_step = common
 
-        def both(carry, _):
+        def step_of_both(carry, _):
             z, theta = carry
-            slopes = jax.grad(of_batch, argnums=(0, 1))(z, theta, examples, weight)
-            return (descended(z, slopes[0], step), descended(theta, slopes[1], local_step)), slopes[0]
+            slopes = jax.grad(batch_loss, argnums=(0, 1))(z, theta, examples, weight)
+            return (step_down(z, slopes[0], step), step_down(theta, slopes[1], local_step)), slopes[0]
 
-        def of_head(theta, _):
-            return to_head(w, theta, examples, weight, local_step), None
+        def head_step(theta, _):
+            return head_after_step(w, theta, examples, weight, local_step), None
 
-        def of_representation(z, _):
-            slope = jax.grad(of_batch)(z, theta, examples, weight)
-            return descended(z, slope, step), slope
+        def representation_step(z, _):
+            slope = jax.grad(batch_loss)(z, theta, examples, weight)
+            return step_down(z, slope, step), slope
 
         if order == "together":
-            (_, theta), slopes = jax.lax.scan(both, (w, theta), length=shared.num_steps)
+            (_, theta), slopes = jax.lax.scan(step_of_both, (w, theta), length=shared.num_steps)
         else:
-            theta = jax.lax.scan(of_head, theta, length=head_steps)[0]
-            _, slopes = jax.lax.scan(of_representation, w, length=shared.num_steps)
+            theta = jax.lax.scan(head_step, theta, length=head_steps)[0]
+            _, slopes = jax.lax.scan(representation_step, w, length=shared.num_steps)
         return jax.tree.map(lambda leaf: jnp.sum(leaf, axis=0), slopes), theta
 
     def send(w, heads, batch):
         clients = jnp.arange(users) if batch.clients is None else batch.clients
-        mine = jax.tree.map(lambda leaf: leaf[clients], heads)
-        given = w, shared.step_size, local_step_size
-        changes, new = over_clients(travelled, given, mine, batch.examples, batch.weight)
-        there = jnp.sum(batch.weight, axis=1) > 0  # a Poisson sample has empty places
+        own_heads = jax.tree.map(lambda leaf: leaf[clients], heads)
+        shared_values = w, shared.step_size, local_step_size
+        changes, new_heads = over_clients(changes_of_user, shared_values, own_heads, batch.examples, batch.weight)
+        is_taken = jnp.sum(batch.weight, axis=1) > 0  # a Poisson sample has empty places
 
         def moved(leaf, before, after):
-            change = jnp.where(there.reshape(-1, *[1] * (after.ndim - 1)), after - before, 0.0)
+            change = jnp.where(is_taken.reshape(-1, *[1] * (after.ndim - 1)), after - before, 0.0)
             return leaf.at[clients].add(change)
 
-        return jax.tree.map(moved, heads, mine, new), messages.formed(changes)
+        return jax.tree.map(moved, heads, own_heads, new_heads), messages.formed(changes)
 
     def trained_further(w, heads):
         """Return the heads after the own steps of all users."""
-        who = participation(task, num_sampled=task.num_clients, batch_size=shared.batch_size, sampler="all")
+        users_drawn = participation(task, num_sampled=task.num_clients, batch_size=shared.batch_size, sampler="all")
 
         def one_user(common, theta, examples, weight):
-            return to_head(common[0], theta, examples, weight, common[1])
+            return head_after_step(common[0], theta, examples, weight, common[1])
 
         def step(t, heads):
-            batch = who.draw(jax.random.fold_in(jax.random.key(0), t), ())[0].batch
+            batch = users_drawn.draw(jax.random.fold_in(jax.random.key(0), t), ())[0].batch
             return over_clients(one_user, (w, local_step_size), heads, batch.examples, batch.weight)
 
         return jax.lax.fori_loop(0, own_steps, step, heads)
@@ -148,10 +148,10 @@ def cost(task: Task, *, order: str, head_steps: int, own_steps: int, num_steps: 
     steps are counted once, after the last round.
     """
     gradients = num_steps if order == "together" else num_steps + head_steps
-    whole = cost_of_sums(task, num_steps=gradients, batch_size=batch_size, **args)
-    bit = args.get("clipping") == "adaptive"
-    numbers, sent = (optax.tree.size(model) + bit for model in (task.init_params, task.parts()[0]))
-    together = whole._replace(uploads=whole.uploads * sent / numbers)
+    total = cost_of_sums(task, num_steps=gradients, batch_size=batch_size, **args)
+    extra = args.get("clipping") == "adaptive"
+    numbers, sent = (optax.tree.size(model) + extra for model in (task.init_params, task.parts()[0]))
+    together = total._replace(uploads=total.uploads * sent / numbers)
     return cost_then_alone(task, together, batch_size=batch_size, num_steps=own_steps) if own_steps else together
 
 

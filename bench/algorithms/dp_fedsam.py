@@ -53,8 +53,8 @@ def check(task: Task, *, kept: float, **args) -> None:
 
 def cost(task: Task, **args) -> Cost:
     """Return the cost of a round: two gradients in every local step."""
-    once = cost_of_sums(task, **args)
-    return once._replace(gradients=2 * once.gradients)
+    total = cost_of_sums(task, **args)
+    return total._replace(gradients=2 * total.gradients)
 
 
 METHOD = Method(

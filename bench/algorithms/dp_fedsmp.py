@@ -62,8 +62,8 @@ def check(task: Task, *, kept: float, **args) -> None:
 
 def cost(task: Task, *, kept: float, clipping: str, **args) -> Cost:
     """Return the cost of a round: users send k numbers, and need not say which."""
-    whole, size, bit = cost_of_sums(task, clipping=clipping, **args), num_parameters(task), clipping == "adaptive"
-    return whole._replace(uploads=whole.uploads * (number_kept(kept, size) + bit) / (size + bit))
+    total, size, extra = cost_of_sums(task, clipping=clipping, **args), num_parameters(task), clipping == "adaptive"
+    return total._replace(uploads=total.uploads * (number_kept(kept, size) + extra) / (size + extra))
 
 
 METHOD = Method(

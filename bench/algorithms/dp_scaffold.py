@@ -90,10 +90,10 @@ def dp_scaffold(
         counts = counts if present is None else counts & present[rows]
         nothing_local = jax.tree.map(jnp.zeros_like, y)
 
-        def of_one(record, there):
-            return jax.tree.map(lambda g: jnp.where(there, g, 0.0), jax.grad(example_loss)(y, nothing_local, record))
+        def record_gradient(record, valid):
+            return jax.tree.map(lambda g: jnp.where(valid, g, 0.0), jax.grad(example_loss)(y, nothing_local, record))
 
-        gradients = jax.vmap(of_one)(jax.tree.map(lambda leaf: leaf[rows], records), counts)
+        gradients = jax.vmap(record_gradient)(jax.tree.map(lambda leaf: leaf[rows], records), counts)
         total, norms = gradient.clipped_sum(gradients, clip_norm)
         noise = gradient.gaussian_like(key_noise, y)
         clipped = jnp.sum(norms > clip_norm, dtype=jnp.float32) / jnp.maximum(jnp.sum(counts, dtype=jnp.float32), 1.0)
@@ -105,7 +105,7 @@ def dp_scaffold(
         def body(carry, step):
             y, total = carry
             h, clipped = noisy_gradient(jax.random.fold_in(key, step), y, records, present)
-            y = jax.tree.map(lambda here, g, towards: here - step_size * (g + towards), y, h, correction)
+            y = jax.tree.map(lambda z, g, towards: z - step_size * (g + towards), y, h, correction)
             return (y, jax.tree.map(jnp.add, total, h)), clipped
 
         start = x, jax.tree.map(jnp.zeros_like, x)
@@ -123,15 +123,15 @@ def dp_scaffold(
         drawn = drawn_clients(task, key_clients, num_sampled)
         clients, numbers = drawn.clients, task.numbers()[drawn.clients]
         keys = jax.vmap(lambda client: jax.random.fold_in(key_steps, client))(numbers)
-        of_clients = jax.tree.map(lambda leaf: leaf[clients], (task.train, task.present_examples, own))
-        records, present, theirs = of_clients
-        correction = jax.tree.map(lambda shared, mine: jnp.broadcast_to(shared, mine.shape) - mine, c, theirs)
+        client_data = jax.tree.map(lambda leaf: leaf[clients], (task.train, task.present_examples, own))
+        records, present, own_variates = client_data
+        correction = jax.tree.map(lambda shared, mine: jnp.broadcast_to(shared, mine.shape) - mine, c, own_variates)
         moved, means, clipped = jax.vmap(local_steps, (0, None, 0, 0, 0))(keys, x, correction, records, present)
-        changes = jax.tree.map(jnp.subtract, means, theirs) if control_variates else ()
-        by, changed, clipped = task.total(sum_over(task, drawn, (moved, changes, clipped)))
-        x = jax.tree.map(lambda here, by: here + server_step_size * (by / num_sampled), x, by)
+        changes = jax.tree.map(jnp.subtract, means, own_variates) if control_variates else ()
+        change, changed, clipped = task.total(sum_over(task, drawn, (moved, changes, clipped)))
+        x = jax.tree.map(lambda z, change: z + server_step_size * (change / num_sampled), x, change)
         if control_variates:
-            c = jax.tree.map(lambda shared, by: shared + share * (by / num_sampled), c, changed)
+            c = jax.tree.map(lambda shared, change: shared + share * (change / num_sampled), c, changed)
             if task.division is None or clients is None:
                 rows = clients
             else:
@@ -203,9 +203,9 @@ def cost(
 ) -> Cost:
     """Return the cost of a round: a client sends the changes of its model and of its control variate, if it has one."""
     records = task.capacity if sampler == "all" else batch_size
-    different = float(used_at_least_once(task.capacity, records, num_steps))
+    num_different = float(used_at_least_once(task.capacity, records, num_steps))
     message = num_parameters(task) * (2 if control_variates else 1)
-    return Cost(float(num_sampled * message), float(num_sampled * num_steps * records), num_sampled * different)
+    return Cost(float(num_sampled * message), float(num_sampled * num_steps * records), num_sampled * num_different)
 
 
 def check(

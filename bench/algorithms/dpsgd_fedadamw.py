@@ -72,40 +72,40 @@ def dpsgd_fedadamw(
     std = gradient.noise_scale(shared.noise_multiplier, shared.clip_norm) / divisor
 
     def init(theta):
-        nothing = jax.tree.map(jnp.zeros_like, theta)
-        return Moments(nothing, nothing, jnp.float32(0), jnp.float32(0))
+        zeros = jax.tree.map(jnp.zeros_like, theta)
+        return Moments(zeros, zeros, jnp.float32(0), jnp.float32(0))
 
-    def update(g, moments, theta, kept):
-        _, mean_step = kept
+    def update(g, moments, theta, server_state):
+        _, mean_step = server_state
         of_round, of_run = moments.of_round + 1, moments.of_run + 1
         first = jax.tree.map(lambda m, g: beta1 * m + (1 - beta1) * g, moments.first, g)
         second = jax.tree.map(lambda v, g: beta2 * v + (1 - beta2) * jnp.square(g), moments.second, g)
 
-        def change(m, v, at, step):
+        def change(m, v, z, step):
             unbiased = jnp.maximum(v / (1 - beta2**of_run) - jnp.square(std), 0.0)
             direction = m / (1 - beta1**of_round) / (jnp.sqrt(unbiased) + tau)
-            return -shared.step_size * (direction + alignment * step + decay * at)
+            return -shared.step_size * (direction + alignment * step + decay * z)
 
         return jax.tree.map(change, first, second, theta, mean_step), Moments(first, second, of_round, of_run)
 
     def restart(theta, moments, average):
-        of_arrays = average(jax.tree.map(lambda v: jnp.mean(v, axis=range(1, v.ndim)), moments.second))
-        second = jax.tree.map(jnp.full_like, moments.second, of_arrays)
-        first, nothing = jax.tree.map(jnp.zeros_like, (moments.first, moments.of_round))
-        return Moments(first, second, nothing, moments.of_run)
+        means = average(jax.tree.map(lambda v: jnp.mean(v, axis=range(1, v.ndim)), moments.second))
+        second = jax.tree.map(jnp.full_like, moments.second, means)
+        first, zeros = jax.tree.map(jnp.zeros_like, (moments.first, moments.of_round))
+        return Moments(first, second, zeros, moments.of_run)
 
     def server(w, memory, change):
-        each: Scalar = shared.step_size * steps * shared.num_epochs
-        return jax.tree.map(jnp.subtract, w, change), jax.tree.map(lambda leaf: leaf / each, change)
+        scale: Scalar = shared.step_size * steps * shared.num_epochs
+        return jax.tree.map(jnp.subtract, w, change), jax.tree.map(lambda leaf: leaf / scale, change)
 
-    nothing = jax.tree.map(jnp.zeros_like, task.init_params)
-    return local_dpsgd(task, shared, optimizer=LocalOptimizer(init, update, restart), server=server, memory=nothing)
+    zeros = jax.tree.map(jnp.zeros_like, task.init_params)
+    return local_dpsgd(task, shared, optimizer=LocalOptimizer(init, update, restart), server=server, memory=zeros)
 
 
 def cost(task: Task, *, num_epochs: float, **args) -> Cost:
     """Return the cost of a local epoch; clients also send a number for each array of the model."""
-    once, arrays = cost_of_epoch(task, num_epochs=num_epochs, **args), len(jax.tree.leaves(task.init_params))
-    return once._replace(uploads=once.uploads + task.num_clients * arrays / float(num_epochs))
+    total, arrays = cost_of_epoch(task, num_epochs=num_epochs, **args), len(jax.tree.leaves(task.init_params))
+    return total._replace(uploads=total.uploads + task.num_clients * arrays / float(num_epochs))
 
 
 METHOD = Method(

@@ -24,7 +24,7 @@ def dpsgd_mrmtl(task: Task, shared: LocalDpsgdArguments, *, regularization: NonN
         shared: see LocalDpsgdArguments.
         regularization: lambda >= 0; eta lambda should be at most 1.
     """
-    return local_dpsgd(task, shared, pull=regularization, own=True)
+    return local_dpsgd(task, shared, pull=regularization, personal=True)
 
 
 METHOD = Method(

@@ -44,31 +44,31 @@ def dpsgd_scaffold(task: Task, shared: LocalDpsgdArguments) -> Algorithm:
     """
 
     def init(theta):
-        nothing = jax.tree.map(jnp.zeros_like, theta)
-        return Variates(nothing, nothing, nothing, jnp.float32(0))
+        zeros = jax.tree.map(jnp.zeros_like, theta)
+        return Variates(zeros, zeros, zeros, jnp.float32(0))
 
-    def update(g, variates, theta, kept):
-        def change(g, own, everybodys):
-            return -shared.step_size * (g - own + everybodys)
+    def update(g, variates, theta, server_state):
+        def change(g, own, common):
+            return -shared.step_size * (g - own + common)
 
         total = jax.tree.map(jnp.add, variates.total, g)
-        moved = jax.tree.map(change, g, variates.own, variates.shared)
-        return moved, variates._replace(total=total, steps=variates.steps + 1)
+        new_variates = jax.tree.map(change, g, variates.own, variates.shared)
+        return new_variates, variates._replace(total=total, steps=variates.steps + 1)
 
     def restart(theta, variates, average):
         number = variates.steps[0]  # the same for all clients
         own = jax.tree.map(lambda total: total / number, variates.total)
-        changed = average(jax.tree.map(jnp.subtract, own, variates.own))
-        moved = jax.tree.map(lambda c, change: c + change[None], variates.shared, changed)
-        return Variates(own, moved, *jax.tree.map(jnp.zeros_like, variates[2:]))
+        mean_change = average(jax.tree.map(jnp.subtract, own, variates.own))
+        new_variates = jax.tree.map(lambda c, change: c + change[None], variates.shared, mean_change)
+        return Variates(own, new_variates, *jax.tree.map(jnp.zeros_like, variates[2:]))
 
     return local_dpsgd(task, shared, optimizer=LocalOptimizer(init, update, restart))
 
 
 def cost(task: Task, *, num_epochs: float, **args) -> Cost:
     """Return the cost of a local epoch; clients send the change of c_i beside their model."""
-    once = cost_of_epoch(task, num_epochs=num_epochs, **args)
-    return once._replace(uploads=2 * once.uploads)
+    total = cost_of_epoch(task, num_epochs=num_epochs, **args)
+    return total._replace(uploads=2 * total.uploads)
 
 
 METHOD = Method(dpsgd_scaffold, releases, version=1, check=check, needs=(Network,), cost=cost, divides=True)

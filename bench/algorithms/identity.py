@@ -52,7 +52,7 @@ def digest_of(*values: Any, code_only: bool = False) -> bytes:
     """
     walk = _Walk(code_only)
     try:
-        return walk.of(values)
+        return walk.digest(values)
     except RecursionError:
         return walk.unreadable(values)
 
@@ -71,9 +71,9 @@ class _Walk:
     known: dict[int, tuple[Any, bytes]] = dataclasses.field(default_factory=dict)
     within: list[Any] = dataclasses.field(default_factory=list)
 
-    def of(self, value: Any) -> bytes:
+    def digest(self, value: Any) -> bytes:
         if type(value) in PLAIN:
-            return _joined(type(value).__name__.encode(), value if isinstance(value, bytes) else repr(value).encode())
+            return _digest(type(value).__name__.encode(), value if isinstance(value, bytes) else repr(value).encode())
         if id(value) not in self.known:
             self.known[id(value)] = value, b"%d" % len(self.within)
             self.within.append(value)
@@ -82,7 +82,7 @@ class _Walk:
             except Exception:  # of a user's class, too
                 digest = self.unreadable(value)
             else:
-                digest = _joined(*map(self.of, parts))
+                digest = _digest(*map(self.digest, parts))
             self.within.pop()
             self.known[id(value)] = value, digest
         return self.known[id(value)][1]
@@ -91,11 +91,11 @@ class _Walk:
         """Return what an object consists of, beginning with its class or name."""
         kind = type(value)
         match value:
-            case _ if named := _named(value):
+            case _ if named := _address(value):
                 return named
             case FunctionType():
                 named = value.__kwdefaults__ or {}, inspect.get_annotations(value), vars(value)
-                return kind, value.__code__, value.__defaults__, value.__closure__, *map(_items, named), _used(value)
+                return kind, value.__code__, value.__defaults__, value.__closure__, *map(_items, named), _globals(value)
             case CodeType():
                 return kind, *(getattr(value, name) for name in OF_CODE)
             case MethodType():
@@ -113,8 +113,8 @@ class _Walk:
                     return kind, value.cell_contents
                 return (kind,)
             case type():
-                own = {name: entry for name, entry in vars(value).items() if name not in OF_NO_CODE}
-                return kind, value.__name__, value.__bases__, *_items(own)
+                entries = {name: entry for name, entry in vars(value).items() if name not in OF_NO_CODE}
+                return kind, value.__name__, value.__bases__, *_items(entries)
             case ModuleType():
                 return kind, *_items({name: entry for name, entry in vars(value).items() if name[:2] != "__"})
             case nn.Module():
@@ -142,16 +142,16 @@ class _Walk:
         reduced = registered(value) if registered else value.__reduce_ex__(4)
         if isinstance(reduced, str) and kind.__module__ != "typing":  # a name, under which something else may be
             raise TypeError(f"{reduced} is not found by its name")
-        return (kind, reduced) if isinstance(reduced, str) else (kind, *map(_listed, reduced))
+        return (kind, reduced) if isinstance(reduced, str) else (kind, *map(_as_list, reduced))
 
     def sorted(self, values: Iterable) -> list[bytes]:
         """Return the digests of the members of a set, each as if it was read first: sets have no order."""
-        return sorted(dataclasses.replace(self, known={**self.known}).of(each) for each in values)
+        return sorted(dataclasses.replace(self, known={**self.known}).digest(each) for each in values)
 
     def unreadable(self, value: Any) -> bytes:
         """Return a digest that no other process gives, after a line that says so."""
         if self.code_only:
-            return self.of(type(value))
+            return self.digest(type(value))
         if id(value) not in _unreadable:
             _unreadable[id(value)] = value
             names = [name for each in self.within if (name := getattr(each, "__qualname__", None))]
@@ -160,64 +160,64 @@ class _Walk:
                 "no other command goes on with its runs; give a method or network as FILE.py:NAME, a task a checksum",
                 file=sys.stderr,
             )
-        return _joined(_process, b"%d" % id(value))
+        return _digest(_process, b"%d" % id(value))
 
 
-def _joined(*parts: bytes) -> bytes:
+def _digest(*parts: bytes) -> bytes:
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
         digest.update(b"%d:" % len(part) + part)
     return digest.digest()
 
 
-def _items(of: Any) -> tuple:
-    return tuple(of.items())
+def _items(mapping: Any) -> tuple:
+    return tuple(mapping.items())
 
 
-def _listed(part: Any) -> Any:
+def _as_list(part: Any) -> Any:
     """Return an item of what `__reduce_ex__` gives, with iterators as lists."""
     return list(part) if isinstance(part, Iterator) else part
 
 
-def _release(name: str) -> str | None:
+def _release_of(name: str) -> str | None:
     """Return the version of the package that a module is of, "" where it has none; None for a user's module."""
     module, (top, *below) = sys.modules.get(name), name.split(".")
     file = getattr(module, "__file__", None)
     if module is not None and file is None and below:
-        return _release(name.rpartition(".")[0])
+        return _release_of(name.rpartition(".")[0])
     if module is None or (of_the_user(file) if file else top not in sys.stdlib_module_names):
         return None
-    return str(getattr(sys.modules.get(top), "__version__", "")) or _version(top)
+    return str(getattr(sys.modules.get(top), "__version__", "")) or _version_of(top)
 
 
 @functools.cache
-def _version(package: str) -> str:
+def _version_of(package: str) -> str:
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         return importlib.metadata.version("private-federated-bench" if package == "bench" else package)
     return ""
 
 
-def _named(value: Any) -> tuple[str, str, str] | None:
+def _address(value: Any) -> tuple[str, str, str] | None:
     """Return module, name and version of what an installed package or the suite has under its name; None for others."""
     if isinstance(value, ModuleType):
-        return None if (release := _release(value.__name__)) is None else (value.__name__, "", release)
+        return None if (release := _release_of(value.__name__)) is None else (value.__name__, "", release)
     module = getattr(value, "__module__", None)
     name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
-    if not (isinstance(module, str) and isinstance(name, str)) or (release := _release(module)) is None:
+    if not (isinstance(module, str) and isinstance(name, str)) or (release := _release_of(module)) is None:
         return None
-    found = functools.reduce(lambda outer, part: getattr(outer, part, None), name.split("."), sys.modules[module])
+    value_there = functools.reduce(lambda outer, part: getattr(outer, part, None), name.split("."), sys.modules[module])
     static = isinstance(value, type) and not value.__flags__ & HEAP
-    return (module, name, release) if found is value or static else None
+    return (module, name, release) if value_there is value or static else None
 
 
-def _used(function: FunctionType) -> tuple:
+def _globals(function: FunctionType) -> tuple:
     """Return the name and the value of each global variable that a function uses, of a user's module only what it takes
     from it; the name and version of the package of an installed function."""
     variables = function.__globals__
     home = str(variables.get("__name__"))
-    if (release := _release(home)) is not None and vars(sys.modules[home]) is variables:
+    if (release := _release_of(home)) is not None and vars(sys.modules[home]) is variables:
         return home, release
-    found, codes = {}, [function.__code__]
+    values, codes = {}, [function.__code__]
     for code in codes:
         codes += [constant for constant in code.co_consts if inspect.iscode(constant)]
         steps = [*dis.get_instructions(code)]  # the last one returns
@@ -226,10 +226,10 @@ def _used(function: FunctionType) -> tuple:
             if step.opname == "IMPORT_NAME":
                 level, names = (before.argval for before in steps[place - 2 : place])
                 with contextlib.suppress(ImportError):  # where a function may do without it
-                    found[f"import {level} {name}"] = __import__(name, variables, None, names, level)
+                    values[f"import {level} {name}"] = __import__(name, variables, None, names, level)
             elif step.opname in LOADS and name in variables:
                 value, following = variables[name], steps[place + 1]
-                if isinstance(value, ModuleType) and _release(value.__name__) is None and following.opname in TAKES:
+                if isinstance(value, ModuleType) and _release_of(value.__name__) is None and following.opname in TAKES:
                     name, value = f"{name}.{following.argval}", getattr(value, following.argval, None)
-                found[name] = value
-    return tuple(sorted(found.items(), key=lambda item: item[0]))
+                values[name] = value
+    return tuple(sorted(values.items(), key=lambda item: item[0]))

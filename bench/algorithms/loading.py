@@ -43,7 +43,7 @@ def load_method(target: str | Method | Callable) -> tuple[str, Method]:
     if not isinstance(target, str | Method) and not inspect.isfunction(target):
         raise InputError(f"{shown(target)} is not a method: give a name, FILE.py:NAME, a Method, or a factory")
     if not isinstance(target, str):
-        method = _usable(_method(target, {}, "the method"))
+        method = _checked_method(_method_of(target, {}, "the method"))
         content = digest_of(method.make, method.releases, method.version)
         return method.make.__name__, method._replace(version=int.from_bytes(content[:6]))
     file, colon, name = target.partition(":")
@@ -58,22 +58,22 @@ def load_method(target: str | Method | Callable) -> tuple[str, Method]:
             )
         return target, ALGORITHMS[target]
     path = Path(file)
-    module = _imported(path, "the method")
+    module = _module(path, "the method")
     methods = {key: value for key, value in vars(module).items() if isinstance(value, Method)}
     if not colon:
         built_in = set(map(id, ALGORITHMS.values()))  # those that the file builds on are not its own
-        own = {key: value for key, value in methods.items() if id(value) not in built_in}
-        if len(set(map(id, own.values()))) != 1:
-            contents = f"has the methods {', '.join(own)}" if own else "has no Method of its own"
+        own_methods = {key: value for key, value in methods.items() if id(value) not in built_in}
+        if len(set(map(id, own_methods.values()))) != 1:
+            contents = f"has the methods {', '.join(own_methods)}" if own_methods else "has no Method of its own"
             raise InputError(f"{file} {contents}: name the one to use, {file}:NAME")
-        method = next(iter(own.values()))
+        method = next(iter(own_methods.values()))
     elif not hasattr(module, name):
         functions = [key for key, value in vars(module).items() if _is_defined_in(module, value)]
         raise unknown_name(f"method in {file}", name, {*methods, *functions})
     else:
-        method = _method(getattr(module, name), methods, target)
-    method = _usable(method)
-    return method.make.__name__, method._replace(version=_digest([path.read_bytes(), *_beside(path)]))
+        method = _method_of(getattr(module, name), methods, target)
+    method = _checked_method(method)
+    return method.make.__name__, method._replace(version=_digest([path.read_bytes(), *_contents(path)]))
 
 
 def load_network(target: str | Callable) -> tuple[Any, str]:
@@ -90,24 +90,24 @@ def load_network(target: str | Callable) -> tuple[Any, str]:
         if not (file.endswith(".py") and colon and name):
             raise InputError(f"the network is {target}: give FILE.py:NAME, a function that returns a flax module")
         path = Path(file)
-        module = _imported(path, "the network")
+        module = _module(path, "the network")
         if not hasattr(module, name):
             functions = [key for key, value in vars(module).items() if _is_defined_in(module, value)]
             raise unknown_name(f"network in {file}", name, functions)
-        made, code = getattr(module, name), [path.read_bytes(), *_beside(path), name.encode()]
+        network, code = getattr(module, name), [path.read_bytes(), *_contents(path), name.encode()]
     else:
-        made, code = target, []
-    if inspect.isfunction(made):
+        network, code = target, []
+    if inspect.isfunction(network):
         with calling(f"network {shown(target)}"):
-            made = made()
-    if not isinstance(made, nn.Module):
+            network = network()
+    if not isinstance(network, nn.Module):
         raise InputError(
-            f"network {shown(target)} is {shown(made)}: give a flax module, or a function that returns one"
+            f"network {shown(target)} is {shown(network)}: give a flax module, or a function that returns one"
         )
-    return made, f"{_digest(code):x}" if code else digest_of(made)[:6].hex()
+    return network, f"{_digest(code):x}" if code else digest_of(network)[:6].hex()
 
 
-def _usable(method: Method) -> Method:
+def _checked_method(method: Method) -> Method:
     """Return the method if its fields have the right types and refer to arguments that it has.
 
     Raises:
@@ -139,7 +139,7 @@ def _digest(parts: list[bytes]) -> int:
     return int.from_bytes(hashlib.blake2b(b"\0".join(parts), digest_size=6).digest())
 
 
-def _beside(path: Path) -> list[bytes]:
+def _contents(path: Path) -> list[bytes]:
     """Return the contents of imported modules in the folder of a file, or below it."""
     home, contents = path.parent.resolve(), {}
     for name, module in list(sys.modules.items()):
@@ -154,7 +154,7 @@ def _is_defined_in(module: ModuleType, value) -> bool:
     return inspect.isfunction(value) and value.__module__ == module.__name__
 
 
-def _method(value, methods: dict[str, Method], target: str) -> Method:
+def _method_of(value, methods: dict[str, Method], target: str) -> Method:
     """Return the Method that a value refers to: itself, or the one that this factory belongs to."""
     if isinstance(value, Method):
         return value
@@ -176,7 +176,7 @@ class _FromSource(SourceFileLoader):
         return self.source_to_code(self.get_data(path), path)
 
 
-def _imported(path: Path, what: str) -> ModuleType:
+def _module(path: Path, what: str) -> ModuleType:
     """Import the file that has `what` as a module; its own folder is on the import path, as for a script."""
     if not path.is_file():
         raise InputError(f"{path} is not a file: give the file that has {what}")
@@ -196,11 +196,11 @@ def _imported(path: Path, what: str) -> ModuleType:
     except BaseException as error:  # whatever the file raises
         traceback = error.__traceback__
         frames = inspect.getinnerframes(traceback) if traceback else []
-        at = [frame.lineno for frame in frames if Path(frame.filename).resolve() == path.resolve()]
-        line = f", line {at[-1]}" if at else f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
-        said = in_one_line(error)
-        fields = f": a Method has {', '.join(Method._fields)}" if Method.__name__ + ".__new__" in said else ""
-        raise InputError(f"{path}{line} cannot be imported: {said}{fields}") from None
+        lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == path.resolve()]
+        line = f", line {lines[-1]}" if lines else f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+        message = in_one_line(error)
+        fields = f": a Method has {', '.join(Method._fields)}" if Method.__name__ + ".__new__" in message else ""
+        raise InputError(f"{path}{line} cannot be imported: {message}{fields}") from None
     finally:
         sys.path.pop(0)
     return module

@@ -55,23 +55,23 @@ def local_dp(
         learning: "alone", from 0; or "together", from the minimisers of the agents' own objectives.
         num_ticks: ticks of a round where agents learn together; in each of them one agent wakes up.
     """
-    everybody, graph, link = peers.agents(task), task.need(Peers).graph, task.need(Linear).link
+    agents_given, graph, link = peers.agents(task), task.need(Peers).graph, task.need(Linear).link
     strength = mu * confidence(task.num_examples)
 
     def init(key):
-        noise = draws.laplace(key, everybody.inputs.shape)
+        noise = draws.laplace(key, agents_given.inputs.shape)
         # Not those of `agents`: a coordinate that is not finite must leave the others of its input as they are.
         clipped = jnp.nan_to_num(jnp.clip(task.train[0], -bound, bound))
         inputs = clipped + noise_multiplier * bound * noise
         if learning == "alone":
             return State((), {"inputs": inputs, "theta": peers.zeros(task)})
-        start = jax.vmap(lambda agent: minimizer(link, *agent))(everybody._replace(inputs=inputs))
+        start = jax.vmap(lambda agent: minimizer(link, *agent))(agents_given._replace(inputs=inputs))
         return State((), {"inputs": inputs, "theta": start})
 
     step = own_step(task, solver, step_size)
 
     def together(key, state):
-        agents = everybody._replace(inputs=state.variables["inputs"])
+        agents = agents_given._replace(inputs=state.variables["inputs"])
 
         def update(i, models):
             agent = jax.tree.map(lambda leaf: peers.row(leaf, i), agents)
@@ -81,7 +81,7 @@ def local_dp(
         return State((), {"inputs": agents.inputs, "theta": models}), info
 
     def alone(key, state):
-        agents = everybody._replace(inputs=state.variables["inputs"])
+        agents = agents_given._replace(inputs=state.variables["inputs"])
         models = jax.vmap(step)(agents, state.variables["theta"])
         return State((), {"inputs": agents.inputs, "theta": models}), {"released": jnp.float32(0.0)}
 
@@ -98,10 +98,10 @@ def releases(task: Task, *, delta: float, noise_multiplier: float, **_) -> dict:
     """
     statement: dict = {"delta": delta, "privacy_unit": "coordinate", "protects_against": "everybody"}
     coordinate = events.laplace(noise_multiplier, **statement)
-    bare = events.laplace(0.0, delta=delta, privacy_unit="point", protects_against="everybody")
+    release_of_point = events.laplace(0.0, delta=delta, privacy_unit="point", protects_against="everybody")
     return {
         "paper": events.preceded_by(coordinate, coordinate),
-        "true": events.preceded_by(bare, bare),
+        "true": events.preceded_by(release_of_point, release_of_point),
     }
 
 

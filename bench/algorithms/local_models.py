@@ -37,13 +37,13 @@ def local_models(
         regularization_scale: factor of the task's lambda_i; 1 is the published definition.
     """
     task = peers.regularized(task, regularization_scale)
-    everybody, step = peers.agents(task), own_step(task, solver, step_size)
+    agents, step = peers.agents(task), own_step(task, solver, step_size)
 
     def init(key):
         return State((), peers.zeros(task))
 
     def one_round(key, state):
-        return State((), jax.vmap(step)(everybody, state.variables)), {"released": jnp.float32(0.0)}
+        return State((), jax.vmap(step)(agents, state.variables)), {"released": jnp.float32(0.0)}
 
     return Algorithm(init, one_round, lambda state: Personal(state.variables, mu), public=lambda state: ())
 
@@ -67,8 +67,8 @@ def releases(task: Task, *, delta: float, **_) -> dict:
 
 def cost(task: Task, **_) -> Cost:
     """Return the cost of one step of every agent, also a Newton step, as one gradient of every example."""
-    everything = float(np.sum(np.asarray(task.num_examples)))
-    return Cost(0.0, everything, everything)
+    num_examples = float(np.sum(np.asarray(task.num_examples)))
+    return Cost(0.0, num_examples, num_examples)
 
 
 def check(task: Task, *, solver: str, regularization_scale: float = 1.0, **_) -> None:

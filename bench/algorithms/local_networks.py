@@ -33,7 +33,7 @@ def local_networks(
     shared = LocalDpsgdArguments(
         total_epochs=total_epochs, batch_size=batch_size, step_size=step_size, momentum=momentum, **ALONE
     )
-    return local_dpsgd(task, shared, own=True)._replace(public=lambda state: ())
+    return local_dpsgd(task, shared, personal=True)._replace(public=lambda state: ())
 
 
 def releases(task: Task, *, delta: float, **_) -> dict:

@@ -76,7 +76,7 @@ def model_propagation(
 def releases(task: Task, *, delta: float, local: str, noise_multiplier: float, **args) -> dict:
     """Return one release of each agent, before the first round."""
     if local == "minimizer":
-        return peers.exposed(delta)
+        return peers.exposed_releases(delta)
     noise = {name: args[name] for name in ("lipschitz", "clip_norm", "mechanism")}
     sigma = noise_multiplier
     readings = peers.readings(task, delta=delta, noise_multiplier=sigma, start_noise_multiplier=sigma, **noise)

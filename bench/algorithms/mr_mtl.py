@@ -91,8 +91,8 @@ def mr_mtl(
         return w, jnp.where(active, jnp.sum(norms > clip_norm, dtype=jnp.float32), 0.0)
 
     def init(key):
-        everybody = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (task.num_held, *leaf.shape)), task.init_params)
-        return State((), {"own": everybody, "mean": task.init_params})
+        models = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (task.num_held, *leaf.shape)), task.init_params)
+        return State((), {"own": models, "mean": task.init_params})
 
     def one_round(key, state):
         key_batches, key_noise = jax.random.split(key)
@@ -154,39 +154,39 @@ def silo_noise(noise_multiplier: Scalar, sizes, batch_size: int, sampler: str, x
     batches, steps = _epoch(sizes, batch_size, sampler, xp)
     rate = batches / sizes
     with np.errstate(divide="ignore"):  # without noise, 1 / 0 is inf and the result is 0
-        worth = 1.0 / (noise_multiplier**2 * steps * xp.square(rate))
-        sampled = 1.0 / xp.sqrt(xp.log1p(worth))
-    return xp.where(rate < 1, sampled, noise_multiplier)
+        inverse = 1.0 / (noise_multiplier**2 * steps * xp.square(rate))
+        with_sampling = 1.0 / xp.sqrt(xp.log1p(inverse))
+    return xp.where(rate < 1, with_sampling, noise_multiplier)
 
 
 def _batches(task: Task, batch_size: int, sampler: str) -> Callable[[Array], Callable]:
     """Return key of a round -> step -> rows of every silo's batch [silo, place], and which places are real."""
     capacity = task.capacity
     sizes = task.num_examples[:, None]
-    everything = jnp.broadcast_to(jnp.arange(capacity), (task.num_held, capacity))
-    there = everything < sizes
+    all_rows = jnp.broadcast_to(jnp.arange(capacity), (task.num_held, capacity))
+    is_stored = all_rows < sizes
     length = min(batch_size, capacity)
 
-    def of_all(key):
-        return lambda step: (everything, there)
+    def whole_batches(key):
+        return lambda step: (all_rows, is_stored)
 
     def poisson(key):
         # The number of places is fixed for silos of any size up to the largest, as sizes are not known at compile time.
         bound = max(sampling.poisson_bound(n, min(batch_size / n, 1.0)) for n in range(1, capacity + 1))
 
         def batch(step):
-            draws = jnp.where(there, uniform_of_clients(task, jax.random.fold_in(key, step), capacity), 2.0)
+            draws = jnp.where(is_stored, uniform_of_clients(task, jax.random.fold_in(key, step), capacity), 2.0)
             smallest, rows = jax.lax.top_k(-draws, bound)
             return rows, -smallest * sizes.astype(jnp.float32) < jnp.minimum(sizes, batch_size).astype(jnp.float32)
 
         return batch
 
     def shuffled(key):
-        order = jnp.argsort(jnp.where(there, uniform_of_clients(task, key, capacity), 2.0), axis=1)
+        order = jnp.argsort(jnp.where(is_stored, uniform_of_clients(task, key, capacity), 2.0), axis=1)
         real = jnp.broadcast_to(jnp.arange(length), (task.num_held, length)) < sizes
         return lambda step: (jax.lax.dynamic_slice_in_dim(order, step * length, length, 1), real)
 
-    return {"all": of_all, "poisson": poisson, "shuffled": shuffled}[sampler]
+    return {"all": whole_batches, "poisson": poisson, "shuffled": shuffled}[sampler]
 
 
 def releases(

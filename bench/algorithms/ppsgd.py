@@ -44,8 +44,8 @@ from bench.privacy.events import nothing_released
 
 REDUCE = ("mean", "sum")
 LOCAL = ("dense", "dual", "head")
-FOUR = ("paper", "sampler", "tight", "worst_case")  # ways of accounting
-IN_TURN = {
+READINGS = ("paper", "sampler", "tight", "worst_case")  # ways of accounting
+READINGS_IN_TURN = {
     "cyclic": ("paper", "worst_case", "removed"),
     "cyclic_poisson": ("paper", "tight", "worst_case"),
     "balls_in_bins": ("paper", "tight", "worst_case"),
@@ -106,10 +106,10 @@ def ppsgd(
     rounds = averaging(
         task, shared, send, descent(eta_w), kept=form.init, params=params, numbers=numbers, reduce=reduce
     )
-    return averaged(rounds, params) if average else rounds
+    return average_of_iterates(rounds, params) if average else rounds
 
 
-def averaged(rounds: Algorithm, params: Callable) -> Algorithm:
+def average_of_iterates(rounds: Algorithm, params: Callable) -> Algorithm:
     """Return the rounds whose params are made of the average of w and of all theta_i, over the iterates 0..t-1."""
 
     def models(state):
@@ -138,7 +138,7 @@ def releases(task: Task, *, delta: float, personalization: float, noise_multipli
     against = "all other users together"
     if personalization == 0 and args.get("clipping") != "adaptive":
         silent = nothing_released(delta=delta, privacy_unit="user", protects_against=against)
-        return dict.fromkeys(IN_TURN.get(args.get("sampler", ""), FOUR), silent)
+        return dict.fromkeys(READINGS_IN_TURN.get(args.get("sampler", ""), READINGS), silent)
     return noisy_sums(against, kept=personalization < math.inf)(
         task, delta=delta, noise_multiplier=noise_multiplier, **args
     )
@@ -148,11 +148,11 @@ def cost(task: Task, *, personalization: float, **args) -> Cost:
     """Return the cost of a round. A gradient in w and theta_i counts once. For alpha Q = 0 users send nothing, except
     for adaptive clipping.
     """
-    whole = cost_of_sums(task, **args)
+    total = cost_of_sums(task, **args)
     if personalization:
-        return whole
+        return total
     fixed: dict = {**args, "clipping": "fixed"}
-    return whole._replace(uploads=whole.uploads - cost_of_sums(task, **fixed).uploads)
+    return total._replace(uploads=total.uploads - cost_of_sums(task, **fixed).uploads)
 
 
 def roles(*, personalization: float = 1.0, **_) -> dict[str, Role]:

@@ -62,10 +62,10 @@ def check_space(owner: str, space: Mapping[str, Any]) -> None:
     Raises:
         InputError: naming the owner and the argument.
     """
-    for argument, tried in space.items():
-        listed = isinstance(tried, Sequence) and not isinstance(tried, str | bytes) and len(tried) > 0
-        if not (listed or isinstance(tried, Interval)):
+    for argument, values in space.items():
+        is_list = isinstance(values, Sequence) and not isinstance(values, str | bytes) and len(values) > 0
+        if not (is_list or isinstance(values, Interval)):
             raise InputError(
-                f"`space` of {owner} has {shown(tried)} for {argument}: give a list of values, or a "
+                f"`space` of {owner} has {shown(values)} for {argument}: give a list of values, or a "
                 "bench.parts.Interval"
             )

@@ -80,7 +80,7 @@ def test_an_order_of_rings_is_uniform_among_those_that_still_ring():
 
 def test_without_an_end_wakers_are_uniform():
     task = logistic_peers()
-    who = np.asarray(peers.awake(jax.random.key(1), task, 4000, 2)).ravel()
+    who = np.asarray(peers.agents_awake(jax.random.key(1), task, 4000, 2)).ravel()
     assert stats.chisquare(np.bincount(who, minlength=N)).pvalue > 1e-3
 
 

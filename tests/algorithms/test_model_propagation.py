@@ -42,7 +42,7 @@ def closed_form(task, local, mu=MU):
 def test_every_tick_is_that_of_the_plain_implementation():
     task = logistic_peers()
     played = play(METHOD, task, ROUNDS, mu=MU, num_ticks=3)
-    order = np.concatenate([np.asarray(peers.awake(key, task, 3, 1))[:, 0] for key in played.keys[1:]])
+    order = np.concatenate([np.asarray(peers.agents_awake(key, task, 3, 1))[:, 0] for key in played.keys[1:]])
     local, trust = played.models[0].astype(float), np.asarray(confidence(task.num_examples), float)
     for t in range(1, ROUNDS + 1):
         plain = reference.model_propagation(local, dense(task), trust, MU, order[: 3 * t])

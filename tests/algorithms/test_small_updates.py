@@ -8,7 +8,7 @@ from rounds import states
 from slow_cases import cases
 
 from bench.algorithms import ALGORITHMS
-from bench.algorithms.dp_fedls import smoothed
+from bench.algorithms.dp_fedls import smoothing
 from bench.algorithms.parts.sparse_messages import largest, number_kept
 from bench.data.tasks.synthetic import synthetic
 from bench.kernels.messages import formed
@@ -123,7 +123,7 @@ def test_smoothing_solves_the_equation_of_its_docstring():
     size, strength = len(numbers), 0.7
     ring = np.roll(np.eye(size), 1, axis=0) + np.roll(np.eye(size), -1, axis=0) - 2 * np.eye(size)
     expected = np.linalg.solve(np.eye(size) - strength * ring, numbers)
-    found = smoothed(tree, strength)
+    found = smoothing(tree, strength)
     np.testing.assert_allclose(
         np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(found)]), expected, rtol=1e-4, atol=1e-5
     )
@@ -133,11 +133,11 @@ def test_smoothing_solves_the_equation_of_its_docstring():
 def test_smoothing_takes_most_of_the_noise_of_a_long_model_and_leaves_the_mean():
     """The paper's point: of independent noise the share mean_k 1 / (1 + 2 lambda (1 - cos(2 pi k / d)))^2 is left."""
     noise = jax.random.normal(jax.random.key(0), (4096,))
-    left = float(jnp.mean(jnp.square(smoothed(noise, 3.0))))
+    left = float(jnp.mean(jnp.square(smoothing(noise, 3.0))))
     angles = 2 * np.pi * np.arange(4096) / 4096
     np.testing.assert_allclose(left, np.mean((1 + 6 * (1 - np.cos(angles))) ** -2.0), rtol=0.1)
     assert left < 0.25
-    np.testing.assert_allclose(smoothed(jnp.ones(9), 3.0), np.ones(9), rtol=1e-5)
+    np.testing.assert_allclose(smoothing(jnp.ones(9), 3.0), np.ones(9), rtol=1e-5)
 
 
 def one_user(name: str, **args) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:

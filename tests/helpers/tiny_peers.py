@@ -233,7 +233,7 @@ def draws(task, played, num_ticks=1, num_awake=1, mechanism="laplace"):
     wakes, noise = [], []
     for key in played.keys[1:]:
         key_wake, key_noise = jax.random.split(key)
-        wakes.append(peers.awake(key_wake, task, num_ticks, num_awake))
+        wakes.append(peers.agents_awake(key_wake, task, num_ticks, num_awake))
         noise.append(peers.MECHANISMS[mechanism][0](key_noise, (num_ticks, num_awake, P)))
     order = np.asarray(played.first.schedule.get("order", []))
     wakes = np.concatenate(wakes)

@@ -99,9 +99,9 @@ def averaging(
         numbers: that a user of a round holds beside its examples; None: those of a change in local steps.
         reduce: of a user's examples; see `participation`.
     """
-    drawn_by: dict[str, Any] = {name: getattr(shared, name) for name in ("num_sampled", "sampler", "num_bands")}
-    who = participation(task, batch_size=shared.batch_size, num_epochs=shared.num_epochs, reduce=reduce, **drawn_by)
-    noises = noise_of(shared.noise, separation(task, **drawn_by) or 1, shared.num_bands, shared.planned_rounds)
+    draw_args: dict[str, Any] = {name: getattr(shared, name) for name in ("num_sampled", "sampler", "num_bands")}
+    users = participation(task, batch_size=shared.batch_size, num_epochs=shared.num_epochs, reduce=reduce, **draw_args)
+    noises = noise_of(shared.noise, separation(task, **draw_args) or 1, shared.num_bands, shared.planned_rounds)
     clips = clipping_of(
         shared.clipping,
         clip_norm=shared.clip_norm,
@@ -115,59 +115,59 @@ def averaging(
         numbers = shared.batch_size * (shared.batch_size + task.train[1].shape[-1])
 
     def init(key):
-        schedule = {"who": who.init(key), "noise": noises.init(model(start))}
+        schedule = {"who": users.init(key), "noise": noises.init(model(start))}
         return State(schedule, {"w": start, "kept": kept() if kept else (), "clipping": clips.init()})
 
     def one_round(key, state):
         key_draw, key_noise = jax.random.split(key)
-        schedule, (w, own, memory) = state.schedule, (state.variables[name] for name in ("w", "kept", "clipping"))
+        schedule, (w, stores, memory) = state.schedule, (state.variables[name] for name in ("w", "kept", "clipping"))
         norm = clips.norm(memory)
         # Further keys are derived without changing the two of the split.
-        at = begin(jax.random.fold_in(key, 3), w, norm)
+        inputs = begin(jax.random.fold_in(key, 3), w, norm)
 
-        def of_users(own, batch):
-            own, messages = send(at, own, batch) if kept else ((), send(at, batch))
-            return own, messages.clipped(norm, by_layer)
+        def block_sums(stores, batch):
+            stores, messages = send(inputs, stores, batch) if kept else ((), send(inputs, batch))
+            return stores, messages.clipped(norm, by_layer)
 
-        held = numbers or 2 * optax.tree.size(task.init_params)
-        own, (total, clipped), drawn, queue = who.in_blocks(key_draw, schedule["who"], of_users, own, held)
-        direction, remembered = noises.draw(key_noise, schedule["noise"], model(w))
+        size = numbers or 2 * optax.tree.size(task.init_params)
+        stores, (total, clipped), drawn, queue = users.in_blocks(key_draw, schedule["who"], block_sums, stores, size)
+        direction, noise_memory = noises.draw(key_noise, schedule["noise"], model(w))
         std = jnp.where(drawn.released, clips.noise_scale(memory), 0.0)
         total = jax.tree.map(lambda g, n: g + std * n, total, direction)
-        w = _like(w, update(at, total, drawn.divisor), update)
+        w = _checked_update(w, update(inputs, total, drawn.divisor), update)
         memory = clips.update(jax.random.fold_in(key, 2), memory, clipped, drawn)
         info = {
             "released": drawn.released.astype(jnp.float32),
             "clipped": clipped / jnp.maximum(drawn.count, 1.0),
             **clips.info(memory),
         }
-        return State({"who": queue, "noise": remembered}, {"w": w, "kept": own, "clipping": memory}), info
+        return State({"who": queue, "noise": noise_memory}, {"w": w, "kept": stores, "clipping": memory}), info
 
-    def predicted(state):
-        w, own = state.variables["w"], state.variables["kept"]
-        return params(w, own) if params else model(w)
+    def prediction(state):
+        w, stores = state.variables["w"], state.variables["kept"]
+        return params(w, stores) if params else model(w)
 
     def public(state):
         w, memory = model(state.variables["w"]), state.variables["clipping"]
         return (w, memory) if jax.tree.leaves(memory) else w
 
-    return Algorithm(init, one_round, predicted, public)
+    return Algorithm(init, one_round, prediction, public)
 
 
-def _like(w: Any, moved: Any, update: Callable) -> Any:
+def _checked_update(w: Any, new_w: Any, update: Callable) -> Any:
     """Return what `update` returns.
 
     Raises:
         InputError: where that is not made like w.
     """
-    if jax.tree.structure(moved) != jax.tree.structure(w):
+    if jax.tree.structure(new_w) != jax.tree.structure(w):
         code = getattr(update, "__code__", None)
         place = f" ({code.co_filename}, line {code.co_firstlineno})" if code else ""
         raise InputError(
-            f"`update`{place} returns {jax.tree.structure(moved)}: return w after the round, made like `start`, "
+            f"`update`{place} returns {jax.tree.structure(new_w)}: return w after the round, made like `start`, "
             f"{jax.tree.structure(w)}"
         )
-    return moved
+    return new_w
 
 
 def descent(step_size: Scalar) -> Callable:

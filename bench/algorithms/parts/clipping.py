@@ -69,21 +69,21 @@ def clipping_of(
     """
     if name != "adaptive":
         scale = gradient.noise_scale(noise_multiplier, clip_norm)
-        return Clipping(lambda: (), lambda _: clip_norm, lambda _: scale, lambda key, kept, *_: kept, lambda _: {})
+        return Clipping(lambda: (), lambda _: clip_norm, lambda _: scale, lambda key, memory, *_: memory, lambda _: {})
     z = jnp.asarray(noise_multiplier, jnp.float32)
-    of_count = jnp.where(z > 0, jnp.maximum(num_sampled * COUNT_SHARE, z), 0.0)
+    count_noise = jnp.where(z > 0, jnp.maximum(num_sampled * COUNT_SHARE, z), 0.0)
     # z / sqrt(1 - (z / 2 sigma_b)^2), which equals z_Delta of the module's docstring.
-    of_sum = z * jax.lax.rsqrt(1 - jnp.square(jnp.where(z > 0, z / jnp.where(z > 0, 2 * of_count, 1.0), 0.0)))
+    sum_noise = z * jax.lax.rsqrt(1 - jnp.square(jnp.where(z > 0, z / jnp.where(z > 0, 2 * count_noise, 1.0), 0.0)))
 
     def update(key, norm, clipped, drawn):
-        count = drawn.count / 2 - clipped + of_count * draws.normal(key)
-        moved = norm * jnp.exp(-STEP * (0.5 + count / drawn.expected - quantile))
-        return jnp.where(drawn.released, moved, norm)
+        count = drawn.count / 2 - clipped + count_noise * draws.normal(key)
+        new_norm = norm * jnp.exp(-STEP * (0.5 + count / drawn.expected - quantile))
+        return jnp.where(drawn.released, new_norm, norm)
 
     return Clipping(
         lambda: jnp.asarray(clip_norm, jnp.float32),
         lambda norm: norm,
-        lambda norm: of_sum * norm,
+        lambda norm: sum_noise * norm,
         update,
         lambda norm: {"norm_clipped_at": norm},
     )

@@ -108,7 +108,7 @@ def local_dpsgd(
     pull: Scalar | None = None,
     server: Callable | None = None,
     memory: Any = (),
-    own: bool = False,
+    personal: bool = False,
 ) -> Algorithm:
     """Return DP-SGD at every client, with averaging of some form.
 
@@ -119,12 +119,12 @@ def local_dpsgd(
         pull: lambda >= 0; None adds no such term.
         server: (w, memory, w - mean) -> (w, memory), its update of w; None takes the mean.
         memory: of the server, before the first round.
-        own: whether every client has a model of its own and goes on from that; the score is the mean over clients.
+        personal: whether every client has a model of its own and goes on from that; the score is the mean over clients.
     """
     batch_size = shared.batch_size
     network, num_examples = task.need(Network), _num_examples(task)
     steps, divisor = steps_of_epoch(task, batch_size), divisor_of_sums(task, batch_size)
-    stepping = optimizer or momentum_sgd(shared.step_size, shared.momentum)
+    local_optimizer = optimizer or momentum_sgd(shared.step_size, shared.momentum)
     bound = sampling.poisson_bound(num_examples, 1 / steps, FAILURE) if shared.sampler == "poisson" else batch_size
     clients = task.numbers()
     real = clients < task.num_clients  # the last devices may have rows without a client
@@ -141,24 +141,24 @@ def local_dpsgd(
         return rows, count, jnp.asarray(divisor, jnp.float32)
 
     def init(key):
-        kept = (task.init_params, memory) if pull is not None or server is not None else ()
-        theta = everywhere(task.init_params)
-        return State(jnp.zeros((), jnp.int32), (theta, jax.vmap(stepping.init)(theta), kept))
+        server_state = (task.init_params, memory) if pull is not None or server is not None else ()
+        theta = copies(task.init_params)
+        return State(jnp.zeros((), jnp.int32), (theta, jax.vmap(local_optimizer.init)(theta), server_state))
 
-    def everywhere(params):
+    def copies(params):
         """Return the same parameters for all clients."""
         return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (task.num_held, *leaf.shape)), params)
 
-    def met(theta, mean, kept):
+    def models_after_meeting(theta, mean, server_state):
         """Return the clients' models after they have met, and what the server keeps."""
-        if not kept:
-            return theta if own else everywhere(mean), kept
-        w, memory = kept
+        if not server_state:
+            return theta if personal else copies(mean), server_state
+        w, memory = server_state
         if server is None:
             w = mean
         else:
             w, memory = server(w, memory, jax.tree.map(jnp.subtract, w, mean))
-        return theta if own else everywhere(w), (w, memory)
+        return theta if personal else copies(w), (w, memory)
 
     def average(theta, tallies=()):
         """Return the mean over the clients, and the tallies of all devices."""
@@ -168,7 +168,7 @@ def local_dpsgd(
         total, tallies = task.total((jax.tree.map(lambda leaf: jnp.sum(leaf, 0), theta), tallies))
         return jax.tree.map(lambda leaf: leaf / task.num_clients, total), tallies
 
-    def one_step(key, step, theta, velocity, *, kept):
+    def one_step(key, step, theta, velocity, *, server_state):
         key_batch, key_noise = jax.random.split(key)
         keys = jax.vmap(lambda client: jax.random.fold_in(key_batch, client))(clients)
         rows, counts, divisors = jax.vmap(batch, (0, None))(keys, step)
@@ -184,33 +184,35 @@ def local_dpsgd(
             total = jax.tree.map(lambda g, n: g + std * n, total, noise)
         mean = jax.vmap(lambda g, divisor: jax.tree.map(lambda leaf: leaf / divisor, g))(total, divisors)
         if pull is not None:
-            mean = jax.tree.map(lambda g, at, w: g + pull * (at - w[None]), mean, theta, kept[0])
-        updates, velocity = jax.vmap(stepping.update, (0, 0, 0, None))(mean, velocity, theta, kept)
+            mean = jax.tree.map(lambda g, z, w: g + pull * (z - w[None]), mean, theta, server_state[0])
+        updates, velocity = jax.vmap(local_optimizer.update, (0, 0, 0, None))(mean, velocity, theta, server_state)
         tallies = [jnp.sum(tally if task.division is None else jnp.where(real, tally, 0)) for tally in tallies]
-        used = jnp.sum(counts if task.division is None else jnp.where(real, counts, 0), dtype=jnp.float32)
-        return optax.apply_updates(theta, updates), velocity, (used, *tallies)
+        num_used = jnp.sum(counts if task.division is None else jnp.where(real, counts, 0), dtype=jnp.float32)
+        return optax.apply_updates(theta, updates), velocity, (num_used, *tallies)
 
     def one_epoch(key, state):
-        theta, velocity, kept = state.variables
+        theta, velocity, server_state = state.variables
 
         def body(models, step):
-            *models, tallies = one_step(jax.random.fold_in(key, step), step, *models, kept=kept)
+            *models, tallies = one_step(jax.random.fold_in(key, step), step, *models, server_state=server_state)
             return tuple(models), tallies
 
         models, tallies = jax.lax.scan(body, (theta, velocity), jnp.arange(steps))
         ends = jnp.mod((state.schedule + 1).astype(jnp.float32), shared.num_epochs) == 0
-        mean, (used, clipped, correct) = average(models[0], tallies)
-        theta, kept_next = met(models[0], mean, kept)
-        again = stepping.restart(theta, models[1], lambda leaves: average(leaves)[0])
-        variables = jax.tree.map(lambda new, old: jnp.where(ends, new, old), (theta, again, kept_next), (*models, kept))
-        examples = jnp.maximum(used, 1.0)
+        mean, (num_used, clipped, correct) = average(models[0], tallies)
+        theta, successor = models_after_meeting(models[0], mean, server_state)
+        states = local_optimizer.restart(theta, models[1], lambda leaves: average(leaves)[0])
+        variables = jax.tree.map(
+            lambda new, old: jnp.where(ends, new, old), (theta, states, successor), (*models, server_state)
+        )
+        examples = jnp.maximum(num_used, 1.0)
         info = {"clipped": jnp.mean(clipped / examples), "train_accuracy": jnp.mean(correct / examples)}
         return State(state.schedule + 1, variables), info
 
     def params(state):
         """Return the average, the model of every client at the end of a communication round, or all their own."""
         theta = state.variables[0]
-        return Personal(theta, jnp.ones(())) if own else average(theta)[0]
+        return Personal(theta, jnp.ones(())) if personal else average(theta)[0]
 
     def public(state):
         """Return every client's model: the server sees it at the end of a round, and here after every epoch."""
@@ -221,8 +223,8 @@ def local_dpsgd(
 
 def _absent_last(rows, count, present):
     """Return rows of which the first `count` count, without the examples that are absent, and how many are left."""
-    there = (jnp.arange(len(rows)) < count) & present[rows]
-    return rows[jnp.argsort(~there, stable=True)], jnp.sum(there, dtype=count.dtype)
+    is_counted = (jnp.arange(len(rows)) < count) & present[rows]
+    return rows[jnp.argsort(~is_counted, stable=True)], jnp.sum(is_counted, dtype=count.dtype)
 
 
 def _num_examples(task: Task) -> int:
@@ -287,9 +289,9 @@ def releases(task: Task, *, delta: float, noise_multiplier: float, batch_size: i
     average: an example held by the mean number of clients, over all examples that any client holds. The mean epsilon
         over these examples is at most this value, because epsilon is concave in that number.
     """
-    clients = np.bincount(np.asarray(task.train).ravel())
-    copies = {"paper": 1.0, "rdp": 1.0, "worst": float(clients.max()), "average": float(clients[clients > 0].mean())}
-    proven = {"paper": clients.max() <= 1, "rdp": clients.max() <= 1, "worst": True, "average": False}
+    holders = np.bincount(np.asarray(task.train).ravel())
+    copies = {"paper": 1.0, "rdp": 1.0, "worst": float(holders.max()), "average": float(holders[holders > 0].mean())}
+    proven = {"paper": holders.max() <= 1, "rdp": holders.max() <= 1, "worst": True, "average": False}
     noise_multiplier = noise_multiplier if sampler == "poisson" else 0.0
     return {
         name: local_release(
@@ -308,9 +310,9 @@ def cost(task: Task, *, batch_size: int, num_epochs: float, sampler: str, **_) -
     """Return the cost of a local epoch, a round of the engine; clients send their models after every E-th epoch."""
     n = _num_examples(task)
     steps = _num_steps(n, batch_size)
-    different = float(used_at_least_once(n, n / steps, steps)) if sampler == "poisson" else float(n)
+    num_different = float(used_at_least_once(n, n / steps, steps)) if sampler == "poisson" else float(n)
     clients = task.num_clients
-    return Cost(clients * num_parameters(task) / float(num_epochs), float(clients * n), clients * different)
+    return Cost(clients * num_parameters(task) / float(num_epochs), float(clients * n), clients * num_different)
 
 
 def check(

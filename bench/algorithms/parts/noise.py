@@ -68,10 +68,10 @@ def noise_of(name: str, separation: int = 1, num_bands: int = 0, planned_rounds:
         return jnp.int32(0), jax.tree.map(lambda leaf: jnp.zeros((size, *leaf.shape), leaf.dtype), model)
 
     def draw(key, memory, model):
-        t, kept = memory
-        both = jax.tree.map(lambda z, leaf: step(t, z, leaf), gradient.gaussian_like(key, model), kept)
-        noise, kept = jax.tree.transpose(jax.tree.structure(model), jax.tree.structure((0, 0)), both)
-        return jax.tree.map(lambda leaf: form.norm * leaf, noise), (t + 1, kept)
+        t, arrays = memory
+        pairs = jax.tree.map(lambda z, leaf: step(t, z, leaf), gradient.gaussian_like(key, model), arrays)
+        noise, arrays = jax.tree.transpose(jax.tree.structure(model), jax.tree.structure((0, 0)), pairs)
+        return jax.tree.map(lambda leaf: form.norm * leaf, noise), (t + 1, arrays)
 
     return Noise(init, draw)
 
@@ -131,14 +131,14 @@ def check_noise(separation: int | None, sampler: str, noise: str, num_bands: int
 
 def _bands(form: Bands):
     """Return the noise x_t = z_t - sum_i c_i x_(t-i); x_t is stored in place t mod (number of bands - 1) of a ring."""
-    later = jnp.asarray(form.coefficients[1:], jnp.float32)
-    size = later.shape[0]
+    coefficients = jnp.asarray(form.coefficients[1:], jnp.float32)
+    size = coefficients.shape[0]
 
     def step(t, z, ring):
         if not size:
             return z, ring
         age = (t - 1 - jnp.arange(size)) % size  # of the entry in each place, counted from 0
-        x = z - jnp.tensordot(later[age], ring, 1, precision="highest")
+        x = z - jnp.tensordot(coefficients[age], ring, 1, precision="highest")
         return x, jax.lax.dynamic_update_index_in_dim(ring, x, t % size, 0)
 
     return size, step
@@ -163,7 +163,7 @@ def _tree(form: Tree):
         level = jax.lax.population_count(((t + 1) & -(t + 1)) - 1)  # zeros at the end of t, counted from 1
         column = (form.levels, *[1] * z.ndim)
         x = z - jnp.tensordot((levels < level).astype(jnp.float32), nodes, 1, precision="highest")
-        kept = jnp.where((levels > level).reshape(column), nodes, 0.0)
-        return x, jnp.where((levels == level).reshape(column), z[None], kept)
+        remaining = jnp.where((levels > level).reshape(column), nodes, 0.0)
+        return x, jnp.where((levels == level).reshape(column), z[None], remaining)
 
     return form.levels, step

@@ -140,19 +140,19 @@ def participation(
     num_blocks = task.num_examples // batch_size
     most_blocks = task.capacity // batch_size if sampler == "queue" else 0
     rounds = Rounds(task.num_clients, num_sampled, groups, num_blocks, most_blocks, num_epochs)
-    init, drawn_of = sampler_of(sampler, rounds, task.division)
+    init, draw_users = sampler_of(sampler, rounds, task.division)
 
     def examples_of(key, clients, blocks, first):
         """Return rows of the stored examples (None for a stream), the examples, and which of them are real."""
         if task.train is None:
             assert task.sample is not None
-            taken = sizes if clients is None else sizes[clients]
+            used_sizes = sizes if clients is None else sizes[clients]
             key = key if first is None else jax.random.fold_in(key, first)
-            return None, task.sample(key, task, clients, batch_size), jnp.arange(batch_size)[None] < taken[:, None]
+            return None, task.sample(key, task, clients, batch_size), jnp.arange(batch_size)[None] < used_sizes[:, None]
         if clients is None:
-            everything = jnp.broadcast_to(jnp.arange(batch_size), (task.num_held, batch_size))
+            all_rows = jnp.broadcast_to(jnp.arange(batch_size), (task.num_held, batch_size))
             if batch_size == task.capacity:  # every user uses all its examples, so nothing is drawn or copied
-                return everything, task.train, everything < sizes[:, None]
+                return all_rows, task.train, all_rows < sizes[:, None]
             clients = jnp.arange(task.num_held)
         if blocks is None:
             rows, real = sampling.distinct_rows(key, task.num_examples[clients], task.capacity, batch_size, first)
@@ -166,53 +166,53 @@ def participation(
         and None for all.
         """
         rows, examples, real = examples_of(key, clients, blocks, first)
-        weight = (real & there(clients, present)[:, None]).astype(jnp.float32)
+        weight = (real & presence(clients, present)[:, None]).astype(jnp.float32)
         if reduce == "mean":
             weight = weight / jnp.maximum(jnp.sum(real, axis=1, keepdims=True, dtype=jnp.float32), 1.0)
         return Batch(clients, rows, examples, weight)
 
-    def there(clients, present):
+    def presence(clients, present):
         """Return which places are taken by a client that is present; see `Task.present`."""
         if task.present is None:
             return present
         return present & (task.present if clients is None else task.present[clients])
 
-    def of_all(drawn, sums):
+    def round_totals(sample, sums):
         """Return the sums over the users of all devices, and the round; this is all that devices exchange."""
-        count = jnp.sum(there(drawn.clients, drawn.present), dtype=jnp.float32)
+        count = jnp.sum(presence(sample.clients, sample.present), dtype=jnp.float32)
         examples = jnp.sum(sizes, dtype=jnp.float32) if reduce == "sum" else jnp.float32(0)
         sums, count, examples = task.total((sums, count, examples))
         expected = rate * (examples if reduce == "sum" else task.num_clients)
         if sampler not in ("queue", "cyclic"):
             return sums, Round(expected, count, jnp.ones((), bool), participants)
         # The schedule is public, and so is what follows from it, whether or not a scheduled client is present.
-        scheduled = drawn.scheduled.astype(jnp.float32)
+        scheduled = sample.scheduled.astype(jnp.float32)
         users = jnp.maximum(scheduled, 1.0)
-        each = 1 if reduce == "mean" else batch_size if sampler == "queue" else expected / num_sampled
-        return sums, Round(users * each, count, scheduled > 0, users)
+        user_divisor = 1 if reduce == "mean" else batch_size if sampler == "queue" else expected / num_sampled
+        return sums, Round(users * user_divisor, count, scheduled > 0, users)
 
     def draw(key, schedule):
         key_clients, key_examples = jax.random.split(key)
-        drawn, schedule = drawn_of(key_clients, schedule)
-        batch = batch_of(key_examples, drawn.clients, drawn.present, drawn.blocks, drawn.in_round)
-        return Draw(batch, *of_all(drawn, ())[1]), schedule
+        sample, schedule = draw_users(key_clients, schedule)
+        batch = batch_of(key_examples, sample.clients, sample.present, sample.blocks, sample.in_round)
+        return Draw(batch, *round_totals(sample, ())[1]), schedule
 
     def in_blocks(key, schedule, work, kept, numbers):
         key_clients, key_examples = jax.random.split(key)
-        drawn, schedule = drawn_of(key_clients, schedule)
-        clients, present, blocks, in_round, _ = drawn
+        sample, schedule = draw_users(key_clients, schedule)
+        clients, present, blocks, in_round, _ = sample
         places = present.shape[0]
         size = block_size(places, 4 * numbers + _example_bytes(task, batch_size))
         if size == places:
             kept, sums = work(kept, batch_of(key_examples, clients, present, blocks, in_round))
-            return kept, *of_all(drawn, sums), schedule
+            return kept, *round_totals(sample, sums), schedule
         # Empty places of weight 0 at the end make the blocks equal.
         users = jnp.arange(places) if clients is None else clients, present, blocks, in_round
         users = jax.tree.map(lambda leaf: jnp.pad(leaf, (0, -places % size)), users)
 
         def batch_at(first):
-            who, there, theirs, at = jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, first, size), users)
-            return batch_of(key_examples, who, there, theirs, first if at is None else at)
+            block = jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, first, size), users)
+            return batch_of(key_examples, *block[:3], first if block[3] is None else block[3])
 
         def one_block(carry, first):
             kept, totals = carry
@@ -220,9 +220,9 @@ def participation(
             return (kept, jax.tree.map(jnp.add, totals, sums)), None
 
         shapes = jax.eval_shape(lambda kept: work(kept, batch_at(0))[1], kept)
-        nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
-        (kept, sums), _ = jax.lax.scan(one_block, (kept, nothing), jnp.arange(0, places, size))
-        return kept, *of_all(drawn, sums), schedule
+        zeros = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+        (kept, sums), _ = jax.lax.scan(one_block, (kept, zeros), jnp.arange(0, places, size))
+        return kept, *round_totals(sample, sums), schedule
 
     return Participation(init, draw, in_blocks)
 

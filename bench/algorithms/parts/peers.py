@@ -73,8 +73,8 @@ def own_gradient(task: Task, agent: Agent, model: Array, clip_norm: Scalar, orde
 
     Replacing one example moves it by at most 2 C / m_i in that norm; the regulariser does not depend on examples.
     """
-    data = clipped_gradient(task.need(Linear).link, model, agent.inputs, agent.targets, agent.weight, clip_norm, order)
-    return data + 2 * agent.ridge * model
+    mean = clipped_gradient(task.need(Linear).link, model, agent.inputs, agent.targets, agent.weight, clip_norm, order)
+    return mean + 2 * agent.ridge * model
 
 
 def noise_scales(task: Task, noise_multiplier: Scalar, lipschitz: Scalar) -> Array:
@@ -96,11 +96,11 @@ def local_minimizers(task: Task) -> Array:
 
 def local_descent(task: Task, step_size: Scalar, num_steps: int) -> Array:
     """Return every agent's model after a fixed number of gradient steps on L_i from 0, [client, feature]."""
-    of_all = agents(task)
+    data = agents(task)
     gradients = jax.vmap(lambda agent, model: own_gradient(task, agent, model, jnp.inf, 2))
 
     def step(_, models):
-        return models - step_size * gradients(of_all, models)
+        return models - step_size * gradients(data, models)
 
     return jax.lax.fori_loop(0, num_steps, step, zeros(task))
 
@@ -133,9 +133,9 @@ def noisy_steps(
     The noise is that of `noise_scales`. The step of an agent without a budget is 0.
     """
     draw, order = MECHANISMS[mechanism]
-    of_all = agents(task)
+    data = agents(task)
     scales = noise_scales(task, noise_multiplier, lipschitz)
-    gradients = jax.vmap(lambda agent, model: own_gradient(task, agent, model, clip_norm, order))(of_all, zeros(task))
+    gradients = jax.vmap(lambda agent, model: own_gradient(task, agent, model, clip_norm, order))(data, zeros(task))
     noisy = gradients + scales[:, None] * draw(key, gradients.shape)
     return jnp.where((task.need(Peers).budget > 0)[:, None], -step_size * noisy, 0.0)
 
@@ -156,7 +156,7 @@ def ring_order(key, task: Task, max_updates: int) -> Array:
     return (jnp.argsort(times.ravel()) // max_updates).astype(jnp.int32)
 
 
-def awake(key, task: Task, num_ticks: int, num_awake: int) -> Array:
+def agents_awake(key, task: Task, num_ticks: int, num_awake: int) -> Array:
     """Return agents drawn uniformly, int32 [tick, awake]; an agent may occur twice where several wake up at once."""
     return jax.random.randint(key, (num_ticks, num_awake), 0, task.num_clients, dtype=jnp.int32)
 
@@ -186,12 +186,12 @@ def updated_in_turn(
     """
     neighbors = task.need(Peers).graph.num_neighbors
 
-    def tick(models, who):
-        (i,) = who
+    def tick(models, agents_awake):
+        (i,) = agents_awake
         sent = row(neighbors, i).astype(jnp.float32)
         return jax.lax.dynamic_update_index_in_dim(models, update(i, models), i, 0), sent
 
-    models, sent = jax.lax.scan(tick, models, awake(key, task, num_ticks, 1))
+    models, sent = jax.lax.scan(tick, models, agents_awake(key, task, num_ticks, 1))
     return models, {"vectors_sent": sent.sum(), "updates": jnp.float32(num_ticks), "released": jnp.float32(0.0)}
 
 
@@ -254,7 +254,7 @@ def readings(
     }
 
 
-def exposed(delta: float) -> dict[str, events.Release]:
+def exposed_releases(delta: float) -> dict[str, events.Release]:
     """Return the releases of a method that starts from values that depend on the data without any noise."""
     without_noise = events.laplace(0.0, delta=delta, privacy_unit="point", protects_against="all other agents together")
     return dict.fromkeys(("paper", "tight", "true"), events.preceded_by(without_noise, without_noise))

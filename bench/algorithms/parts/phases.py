@@ -49,10 +49,10 @@ def plan_phases(records: int, shared: SiloArguments) -> Phases:
         raise InputError(f"phase_rounds is {shared.phase_rounds}: it must be at least 1")
     if not (0 < share <= 1 and 0 < rounds_ratio <= 1):
         raise InputError(f"share is {share:g} and rounds_ratio {rounds_ratio:g}: each must be above 0 and at most 1")
-    most = max(1, int(np.log2(records)))
-    if not 1 <= num_phases <= most:
+    top = max(1, int(np.log2(records)))
+    if not 1 <= num_phases <= top:
         raise InputError(
-            f"num_phases is {num_phases}, but halving {records} records a silo gives at most {most}: take 1 to {most}, "
+            f"num_phases is {num_phases}, but halving {records} records a silo gives at most {top}: take 1 to {top}, "
             "or a task with more records"
         )
     sizes = tuple(int(share * records) // 2**i for i in range(num_phases))
@@ -66,8 +66,8 @@ def plan_phases(records: int, shared: SiloArguments) -> Phases:
         raise InputError(
             f"{num_phases} phases with share {share:g} of {records} records take {sizes}: take a share of at most 1/2"
         )
-    if sampler == "once" and (short := [(n, R) for n, R in zip(sizes, rounds, strict=True) if n < R]):
-        raise InputError(f"a phase of {short[0][0]} records cannot fill {short[0][1]} rounds once: take fewer rounds")
+    if sampler == "once" and (lack := [(n, R) for n, R in zip(sizes, rounds, strict=True) if n < R]):
+        raise InputError(f"a phase of {lack[0][0]} records cannot fill {lack[0][1]} rounds once: take fewer rounds")
     if sampler in ("fixed", "poisson") and shared.batch_size > min(sizes):
         raise InputError(
             f"batch_size is {shared.batch_size}, but the last phase has {min(sizes)} records: take at most so many, "

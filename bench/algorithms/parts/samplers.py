@@ -98,30 +98,32 @@ def uniform_of_clients(task: Task, key: Array, width: int) -> Array:
 def sum_over(task: Task, drawn: Drawn, tree: Any) -> Any:
     """Return the sum over the clients of this device, of leaves [place, ...]; see `Task.total`."""
 
-    def one(leaf):
+    def leaf_sum(leaf):
         if task.division is not None:  # some places may be empty
             leaf = jnp.where(drawn.present.reshape(-1, *[1] * (leaf.ndim - 1)), leaf, 0)
         return jnp.sum(leaf, axis=0)
 
-    return jax.tree.map(one, tree)
+    return jax.tree.map(leaf_sum, tree)
 
 
 def _no_schedule(key: Array) -> tuple:
     return ()
 
 
-def _drawn(clients: Array | None, present: Array, blocks: Array | None = None) -> Drawn:
+def _draw_of_all(clients: Array | None, present: Array, blocks: Array | None = None) -> Drawn:
     return Drawn(clients, present, blocks, None, jnp.sum(present))
 
 
 def _all(rounds: Rounds) -> Sampler:
-    return Sampler(_no_schedule, lambda key, schedule: (_drawn(None, jnp.ones(rounds.num_clients, bool)), schedule))
+    return Sampler(
+        _no_schedule, lambda key, schedule: (_draw_of_all(None, jnp.ones(rounds.num_clients, bool)), schedule)
+    )
 
 
 def _fixed(rounds: Rounds) -> Sampler:
     def draw(key, schedule):
         clients = sampling.fixed_size(key, rounds.num_clients, rounds.num_sampled)
-        return _drawn(clients, jnp.ones(rounds.num_sampled, bool)), schedule
+        return _draw_of_all(clients, jnp.ones(rounds.num_sampled, bool)), schedule
 
     return Sampler(_no_schedule, draw)
 
@@ -130,12 +132,12 @@ def _poisson(rounds: Rounds) -> Sampler:
     bound = sampling.poisson_bound(rounds.num_clients, rounds.rate)
 
     def draw(key, schedule):
-        return _drawn(*sampling.poisson(key, rounds.num_clients, rounds.rate, bound)), schedule
+        return _draw_of_all(*sampling.poisson(key, rounds.num_clients, rounds.rate, bound)), schedule
 
     return Sampler(_no_schedule, draw)
 
 
-def _dealt(rounds: Rounds, key: Array) -> tuple:
+def _group_schedule(rounds: Rounds, key: Array) -> tuple:
     """Return the schedule of samplers with groups: the round's number, and the groups of `sampling.deal`."""
     return jnp.int32(0), *sampling.deal(key, rounds.num_clients, rounds.num_groups)
 
@@ -144,9 +146,9 @@ def _cyclic(rounds: Rounds) -> Sampler:
     def draw(key, schedule):
         t, dealt, taken = schedule
         turn = t % dealt.shape[0]
-        return _drawn(dealt[turn], taken[turn]), (t + 1, dealt, taken)
+        return _draw_of_all(dealt[turn], taken[turn]), (t + 1, dealt, taken)
 
-    return Sampler(lambda key: _dealt(rounds, key), draw)
+    return Sampler(lambda key: _group_schedule(rounds, key), draw)
 
 
 def _cyclic_poisson(rounds: Rounds) -> Sampler:
@@ -155,9 +157,9 @@ def _cyclic_poisson(rounds: Rounds) -> Sampler:
         num_turns, size = dealt.shape
         turn, within = t % num_turns, min(num_turns * rounds.rate, 1.0)
         places, drawn = sampling.poisson(key, size, within, sampling.poisson_bound(size, within))
-        return _drawn(dealt[turn][places], drawn & taken[turn][places]), (t + 1, dealt, taken)
+        return _draw_of_all(dealt[turn][places], drawn & taken[turn][places]), (t + 1, dealt, taken)
 
-    return Sampler(lambda key: _dealt(rounds, key), draw)
+    return Sampler(lambda key: _group_schedule(rounds, key), draw)
 
 
 def _balls_in_bins(rounds: Rounds) -> Sampler:
@@ -169,7 +171,7 @@ def _balls_in_bins(rounds: Rounds) -> Sampler:
 
     def draw(key, schedule):
         t, bins = schedule
-        return _drawn(*places_of(bins == t % rounds.num_groups, bound)), (t + 1, bins)
+        return _draw_of_all(*places_of(bins == t % rounds.num_groups, bound)), (t + 1, bins)
 
     return Sampler(init, draw)
 
@@ -181,15 +183,15 @@ def _queue(rounds: Rounds) -> Sampler:
     def draw(key, schedule):
         drawn = sampling.queue_draw(key, schedule, rounds.num_blocks, rounds.num_sampled)
         schedule, clients, blocks, present = drawn
-        return _drawn(clients, present, blocks), schedule
+        return _draw_of_all(clients, present, blocks), schedule
 
     return Sampler(init, draw)
 
 
-OfADevice = Callable[[Rounds, Division], Sampler]
+DeviceSampler = Callable[[Rounds, Division], Sampler]
 
 
-def _part_of(sampler: Callable[[Rounds], Sampler], most: Callable[[Rounds, Division], int]) -> OfADevice:
+def _held_sampler(sampler: Callable[[Rounds], Sampler], most: Callable[[Rounds, Division], int]) -> DeviceSampler:
     """Return the sampler whose draws are the participants that this device holds, of those drawn for all devices.
 
     Args:
@@ -205,14 +207,14 @@ def _part_of(sampler: Callable[[Rounds], Sampler], most: Callable[[Rounds, Divis
             (users, taken, *_, scheduled), schedule = draw_for_all(key, schedule)
             if users is None:
                 return Drawn(None, division.real(), None, division.numbers(), scheduled), schedule
-            return Drawn(*_held(division, users, taken, bound), scheduled), schedule
+            return Drawn(*_held_places(division, users, taken, bound), scheduled), schedule
 
         return Sampler(init, draw)
 
     return of_a_device
 
 
-def _held(division: Division, users: Array, taken: Array, bound: int) -> tuple[Array, Array, None, Array]:
+def _held_places(division: Division, users: Array, taken: Array, bound: int) -> tuple[Array, Array, None, Array]:
     """Return clients, present, blocks and in_round of `Drawn` for the users of a round that this device holds."""
     first = division.numbers()[0]
     in_round, present = places_of(taken & (users // division.held == first // division.held), bound)
@@ -225,7 +227,7 @@ def _cyclic_of_a_device(rounds: Rounds, division: Division) -> Sampler:
     bound = division.most(-(-num_clients // num_turns))
 
     def init(key):
-        t, groups, taken = _dealt(rounds, key)
+        t, groups, taken = _group_schedule(rounds, key)
         return t, *_turns(division, groups, taken)
 
     def draw(key, schedule):
@@ -241,13 +243,13 @@ def _cyclic_of_a_device(rounds: Rounds, division: Division) -> Sampler:
 def _turns(division: Division, groups: Array, taken: Array) -> tuple[Array, Array]:
     """Return the group of each of this device's users (-1 for rows without one), and its place there, [held]."""
     owners = jnp.where(taken, groups, division.users)
-    held = []
-    for of_place in (jnp.arange(groups.shape[0])[:, None], jnp.arange(groups.shape[1])[None]):
-        everybody = jnp.full(division.devices * division.held, -1, jnp.int32)
-        of_place = jnp.broadcast_to(of_place, owners.shape)
-        everybody = everybody.at[owners].set(jnp.where(taken, of_place, -1), mode="drop")
-        held.append(jax.lax.dynamic_slice_in_dim(everybody, division.numbers()[0], division.held))
-    return held[0], held[1]
+    turns_held = []
+    for numbers in (jnp.arange(groups.shape[0])[:, None], jnp.arange(groups.shape[1])[None]):
+        all_users = jnp.full(division.devices * division.held, -1, jnp.int32)
+        numbers = jnp.broadcast_to(numbers, owners.shape)
+        all_users = all_users.at[owners].set(jnp.where(taken, numbers, -1), mode="drop")
+        turns_held.append(jax.lax.dynamic_slice_in_dim(all_users, division.numbers()[0], division.held))
+    return turns_held[0], turns_held[1]
 
 
 def _queue_of_a_device(rounds: Rounds, division: Division) -> Sampler:
@@ -259,12 +261,12 @@ def _queue_of_a_device(rounds: Rounds, division: Division) -> Sampler:
         return order, num_epochs * division.gathered(num_blocks)
 
     def draw(key, schedule):
-        order, left = schedule
-        users, taken = sampling.fixed_size_of(key, left > 0, num_sampled)
-        clients, present, _, in_round = _held(division, users, taken, min(division.held, num_sampled))
-        used = num_epochs * num_blocks[clients] - left[users[in_round]]
-        blocks = sampling.queued_blocks(order, clients, used, num_blocks[clients])
-        schedule = order, left.at[users].add(-taken.astype(jnp.int32))
+        order, remaining = schedule
+        users, taken = sampling.fixed_size_of(key, remaining > 0, num_sampled)
+        clients, present, _, in_round = _held_places(division, users, taken, min(division.held, num_sampled))
+        num_used = num_epochs * num_blocks[clients] - remaining[users[in_round]]
+        blocks = sampling.queued_blocks(order, clients, num_used, num_blocks[clients])
+        schedule = order, remaining.at[users].add(-taken.astype(jnp.int32))
         return Drawn(clients, present, blocks, in_round, jnp.sum(taken)), schedule
 
     return Sampler(init, draw)
@@ -274,21 +276,21 @@ class Kind(NamedTuple):
     """A sampler where one device holds all clients, and the same draws of one of several devices."""
 
     on_one_device: Callable[[Rounds], Sampler]
-    of_a_device: OfADevice
+    of_a_device: DeviceSampler
 
 
 # With "cyclic_poisson" a random group, and chance within it, vary less than as much chance for everybody: a device
 # needs no more places than with "poisson".
 BY_NAME: dict[str, Kind] = {
-    "all": Kind(_all, _part_of(_all, lambda rounds, division: division.held)),
-    "fixed": Kind(_fixed, _part_of(_fixed, lambda rounds, division: division.most(rounds.num_sampled))),
-    "poisson": Kind(_poisson, _part_of(_poisson, lambda rounds, division: division.most_of(rounds.rate))),
+    "all": Kind(_all, _held_sampler(_all, lambda rounds, division: division.held)),
+    "fixed": Kind(_fixed, _held_sampler(_fixed, lambda rounds, division: division.most(rounds.num_sampled))),
+    "poisson": Kind(_poisson, _held_sampler(_poisson, lambda rounds, division: division.most_of(rounds.rate))),
     "queue": Kind(_queue, _queue_of_a_device),
     "cyclic": Kind(_cyclic, _cyclic_of_a_device),
     CYCLIC_POISSON: Kind(
-        _cyclic_poisson, _part_of(_cyclic_poisson, lambda rounds, division: division.most_of(rounds.rate))
+        _cyclic_poisson, _held_sampler(_cyclic_poisson, lambda rounds, division: division.most_of(rounds.rate))
     ),
     BALLS_IN_BINS: Kind(
-        _balls_in_bins, _part_of(_balls_in_bins, lambda rounds, division: division.most_of(1 / rounds.num_groups))
+        _balls_in_bins, _held_sampler(_balls_in_bins, lambda rounds, division: division.most_of(1 / rounds.num_groups))
     ),
 }

@@ -89,7 +89,7 @@ def silos(task: Task, phases: Phases, shared: SiloArguments) -> Silos:
 
 def _rows(leaf: Array, rows: Array) -> Array:
     """Return leaf[silo, rows[silo]] of every silo, [silo, place, ...]."""
-    return jax.vmap(lambda of_silo, rows_of_silo: of_silo[rows_of_silo])(leaf, rows)
+    return jax.vmap(lambda silo_rows, rows_of_silo: silo_rows[rows_of_silo])(leaf, rows)
 
 
 def _noise_by_round(phases: Phases, sampler: str) -> np.ndarray:
@@ -196,15 +196,15 @@ def releases(task: Task, *, delta: float, **arguments: Any) -> dict[str, events.
     """
     shared = SiloArguments.of(arguments)
     phases = plan_phases(num_records(task), shared)
-    parts = [
+    phase_releases = [
         (_release_of_a_message(size, rounds / phases.rounds[0], batch, shared, delta), rounds)
         for size, rounds, batch in zip(*phases, strict=True)
     ]
-    whole = events.in_parallel(parts)
+    release = events.in_parallel(phase_releases)
     return {
-        "paper": whole._replace(accountant="zcdp_as_published", sound=False),
-        "theorem": whole._replace(accountant="moments_as_published", sound=False),
-        "exact": whole,
+        "paper": release._replace(accountant="zcdp_as_published", sound=False),
+        "theorem": release._replace(accountant="moments_as_published", sound=False),
+        "exact": release,
     }
 
 

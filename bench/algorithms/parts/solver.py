@@ -80,7 +80,7 @@ def run_phases(
     by_round = np.array([(phase, r + 1, R, k) for phase, k, R in stages for r in range(R)])
     ends_phase = np.append(np.diff(by_round[:, 0]) > 0, True)
 
-    def at(t):
+    def position(t):
         phase, round, rounds, stage = jnp.asarray(by_round, jnp.int32)[t]
         return phase, Place(round.astype(jnp.float32), rounds.astype(jnp.float32), stage.astype(jnp.float32))
 
@@ -90,23 +90,23 @@ def run_phases(
 
     def one_round(key, state):
         t, (center, iterate) = state.schedule["t"], state.variables
-        phase, place = at(t)
+        phase, place = position(t)
         subproblem = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), subproblem_of(phase, center))
         query = solver.query(iterate, place, subproblem)
         gradient = oracle.mean(key, state.schedule["records"], t, query) + subproblem.strength * (query - center)
-        moved = solver.step(iterate, gradient, place, subproblem)
-        w = solver.answer(moved, place)
+        new_iterate = solver.step(iterate, gradient, place, subproblem)
+        w = solver.answer(new_iterate, place)
         restarts = place.round == place.rounds
-        moved = jax.tree.map(lambda new, old: jnp.where(restarts, new, old), solver.start(w), moved)
-        variables = (jnp.where(jnp.asarray(ends_phase)[t], w, center), moved)
-        goes_on = t < phases.total
-        variables = jax.tree.map(lambda new, old: jnp.where(goes_on, new, old), variables, state.variables)
-        return State(state.schedule | {"t": t + 1}, variables), {"released": goes_on.astype(jnp.float32)}
+        new_iterate = jax.tree.map(lambda new, old: jnp.where(restarts, new, old), solver.start(w), new_iterate)
+        variables = (jnp.where(jnp.asarray(ends_phase)[t], w, center), new_iterate)
+        is_running = t < phases.total
+        variables = jax.tree.map(lambda new, old: jnp.where(is_running, new, old), variables, state.variables)
+        return State(state.schedule | {"t": t + 1}, variables), {"released": is_running.astype(jnp.float32)}
 
     def params(state):
-        _, place = at(jnp.minimum(state.schedule["t"], phases.total - 1))
-        before = jnp.where(state.schedule["t"] < phases.total, place.round - 1, 0.0)
-        return solver.answer(state.variables[1], place._replace(round=before))
+        _, place = position(jnp.minimum(state.schedule["t"], phases.total - 1))
+        num_before = jnp.where(state.schedule["t"] < phases.total, place.round - 1, 0.0)
+        return solver.answer(state.variables[1], place._replace(round=num_before))
 
     def public(state):
         return state.variables  # everybody sees the messages, and can compute the state from them

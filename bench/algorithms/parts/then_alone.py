@@ -47,10 +47,10 @@ def then_alone(
         local: form of the users' models, as for `ppsgd`.
         model: state of `together` -> w; None where its public state is w and nothing else.
     """
-    from_model = _in_span if local == "dual" else _dense
-    train_alone = from_model(task, batch_size=batch_size, step_size=step_size)
+    training = _in_span if local == "dual" else _dense
+    train_alone = training(task, batch_size=batch_size, step_size=step_size)
     public = together.public or together.params
-    common = model or public
+    model_of = model or public
 
     def init(key):
         schedule, variables = together.init(key)
@@ -61,25 +61,27 @@ def then_alone(
         after, info = together.round(key, State(schedule, state.variables))
         return State((after.schedule, count + 1), after.variables), info
 
-    def before(state):
+    def state_of_method(state):
         return State(state.schedule[0], state.variables)
 
     def params(state):
         steps = jnp.where(state.schedule[1] > 0, num_steps, 0)
-        return train_alone(jax.random.key(0), common(before(state)), steps)
+        return train_alone(jax.random.key(0), model_of(state_of_method(state)), steps)
 
-    return Algorithm(init, one_round, params, public=lambda state: public(before(state)))
+    return Algorithm(init, one_round, params, public=lambda state: public(state_of_method(state)))
 
 
 def _dense(task: Task, *, batch_size: int, step_size: Scalar) -> Callable[[Array, Any, Array], Additive]:
     """Return (key, w, num_steps) -> the models that every user trains from w, for any loss."""
-    alone = local_learning(task, batch_size=batch_size, step_size=step_size)
+    local_method = local_learning(task, batch_size=batch_size, step_size=step_size)
 
     def trained(key, w, num_steps):
-        fresh = alone.init(key)
-        start = fresh._replace(variables=fresh.variables | {"w": w})
-        end = jax.lax.fori_loop(0, num_steps, lambda t, now: alone.round(jax.random.fold_in(key, t), now)[0], start)
-        return alone.params(end)
+        first_state = local_method.init(key)
+        start = first_state._replace(variables=first_state.variables | {"w": w})
+        end = jax.lax.fori_loop(
+            0, num_steps, lambda t, state: local_method.round(jax.random.fold_in(key, t), state)[0], start
+        )
+        return local_method.params(end)
 
     return trained
 
@@ -92,35 +94,35 @@ def _in_span(task: Task, *, batch_size: int, step_size: Scalar) -> Callable[[Arr
     """
     gram, (inputs, targets) = task.gram, task.train
     assert gram is not None
-    who = participation(task, num_sampled=task.num_clients, batch_size=batch_size, sampler="all")
+    users_drawn = participation(task, num_sampled=task.num_clients, batch_size=batch_size, sampler="all")
 
     def trained(key, w, num_steps):
         errors = personal.shared_scores(inputs, w) - targets
 
-        def drawn(t):
+        def batch_of_step(t):
             """Return the rows of step t, and their weights, [client, example]; they are those of `local_learning`."""
             key_draw, _ = jax.random.split(jax.random.fold_in(key, t))
-            batch = who.draw(key_draw, ())[0].batch
+            batch = users_drawn.draw(key_draw, ())[0].batch
             return batch.rows, jnp.where(t < num_steps, batch.weight, 0.0)
 
         def of_user(user):
-            products, errors, own, rows, weight = user
+            products, errors, coefficients, rows, weight = user
 
-            def step(own, now):
-                rows, weight = now
-                slopes = weight[:, None] * (errors[rows] + products[rows] @ own)
-                return own.at[rows].add(-step_size * slopes), None
+            def step(coefficients, rows_and_weights):
+                rows, weight = rows_and_weights
+                slopes = weight[:, None] * (errors[rows] + products[rows] @ coefficients)
+                return coefficients.at[rows].add(-step_size * slopes), None
 
-            return jax.lax.scan(step, own, (rows, weight))[0]
+            return jax.lax.scan(step, coefficients, (rows, weight))[0]
 
-        def some_steps(block, own):
-            rows, weight = jax.lax.map(drawn, block * STEPS_TOGETHER + jnp.arange(STEPS_TOGETHER))
-            users = gram, errors, own, jnp.moveaxis(rows, 1, 0), jnp.moveaxis(weight, 1, 0)
+        def block_of_steps(block, coefficients):
+            rows, weight = jax.lax.map(batch_of_step, block * STEPS_TOGETHER + jnp.arange(STEPS_TOGETHER))
+            users = gram, errors, coefficients, jnp.moveaxis(rows, 1, 0), jnp.moveaxis(weight, 1, 0)
             return by_platform(partial(jax.lax.map, of_user), jax.vmap(of_user), users)
 
-        nothing = jnp.zeros((*gram.shape[:2], targets.shape[-1]))
+        zeros = jnp.zeros((*gram.shape[:2], targets.shape[-1]))
         blocks = (num_steps + STEPS_TOGETHER - 1) // STEPS_TOGETHER
-        return Additive(w, coefficients=jax.lax.fori_loop(0, blocks, some_steps, nothing))
+        return Additive(w, coefficients=jax.lax.fori_loop(0, blocks, block_of_steps, zeros))
 
     return trained
 

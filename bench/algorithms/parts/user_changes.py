@@ -44,16 +44,16 @@ def user_changes(
     Raises:
         InputError: for a task without a loss of single examples.
     """
-    local = local_steps.LocalSteps(step_size, num_steps, proximal, sharpness, bound)
+    steps = local_steps.LocalSteps(step_size, num_steps, proximal, sharpness, bound)
     if towards is not None:
-        there = jnp.sum(batch.weight, axis=1) > 0  # a Poisson sample has empty places
-        towards = jax.tree.map(lambda leaf: jnp.where(there.reshape(-1, *[1] * (leaf.ndim - 1)), leaf, 0.0), towards)
+        is_taken = jnp.sum(batch.weight, axis=1) > 0  # a Poisson sample has empty places
+        towards = jax.tree.map(lambda leaf: jnp.where(is_taken.reshape(-1, *[1] * (leaf.ndim - 1)), leaf, 0.0), towards)
     in_span = towards is None or (bound is None and not isinstance(batch.examples[0], sparse.Rows))
     if task.gram is not None and in_span:
-        return local_steps.dual(task.gram, local, w, batch, towards)
+        return local_steps.dual(task.gram, steps, w, batch, towards)
     if task.loss is None:
         raise InputError(f"task {task.name} has no loss of single examples: local steps need one")
-    return local_steps.dense(task.loss, jax.tree.map(jnp.zeros_like, task.nothing_local()), local, w, batch, towards)
+    return local_steps.dense(task.loss, jax.tree.map(jnp.zeros_like, task.nothing_local()), steps, w, batch, towards)
 
 
 def user_gradients(task: Task, w: Any, batch: Batch) -> Messages:

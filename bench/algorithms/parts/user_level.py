@@ -76,33 +76,33 @@ def readings(
         noise, num_bands, planned_rounds: as for `noise_of`.
     """
     statement = {"delta": delta, "privacy_unit": "user", "protects_against": protects_against}
-    apart = separation(task, num_sampled=num_sampled, sampler=sampler, num_bands=num_bands)
-    if apart is not None and sampler == BALLS_IN_BINS:
-        return balls_in_bins_readings(noise_multiplier=noise_multiplier, num_bins=apart, **statement)
-    if apart is not None and sampler == CYCLIC_POISSON:
+    gap = separation(task, num_sampled=num_sampled, sampler=sampler, num_bands=num_bands)
+    if gap is not None and sampler == BALLS_IN_BINS:
+        return balls_in_bins_readings(noise_multiplier=noise_multiplier, num_bins=gap, **statement)
+    if gap is not None and sampler == CYCLIC_POISSON:
         return cyclic_poisson_readings(
             noise_multiplier=noise_multiplier,
-            sampling_rate=min(apart * num_sampled / task.num_clients, 1.0),
-            num_groups=apart,
+            sampling_rate=min(gap * num_sampled / task.num_clients, 1.0),
+            num_groups=gap,
             **statement,
         )
-    if apart is not None and (sampler == "cyclic" or noise != INDEPENDENT):
-        correlated = None if noise == INDEPENDENT else strategy(noise, apart, num_bands, planned_rounds)
+    if gap is not None and (sampler == "cyclic" or noise != INDEPENDENT):
+        correlated = None if noise == INDEPENDENT else strategy(noise, gap, num_bands, planned_rounds)
         return cyclic_readings(
             noise_multiplier=noise_multiplier,
-            max_participations=lambda rounds: -(-rounds // apart),
+            max_participations=lambda rounds: -(-rounds // gap),
             sensitivity=None if correlated is None or correlated.orthogonal else correlated.sensitivity,
             **statement,
         )
-    most = None
+    most_rounds = None
     if sampler == "queue":
-        most = int(np.max(np.asarray(task.num_examples))) // batch_size * num_epochs
+        most_rounds = int(np.max(np.asarray(task.num_examples))) // batch_size * num_epochs
     return gaussian_readings(
         noise_multiplier=noise_multiplier,
         num_clients=task.num_clients,
         num_sampled=num_sampled,
         sampler=sampler,
-        max_participations=lambda rounds: rounds if most is None else min(rounds, most),
+        max_participations=lambda rounds: rounds if most_rounds is None else min(rounds, most_rounds),
         **statement,
     )
 
@@ -122,18 +122,18 @@ def noisy_sums(protects_against: str, *, kept: bool = False) -> Callable[..., di
     """
 
     def releases(task: Task, *, delta: float, noise_multiplier: float, num_epochs: int = 1, **args) -> dict:
-        known = ("num_sampled", "batch_size", "sampler", *PLAIN)
-        found = readings(
+        names = ("num_sampled", "batch_size", "sampler", *PLAIN)
+        by_reading = readings(
             task,
             noise_multiplier=noise_multiplier,
             num_epochs=num_epochs,
             delta=delta,
             protects_against=protects_against,
-            **{name: args[name] for name in known if name in args},
+            **{name: args[name] for name in names if name in args},
         )
-        if kept and args["num_sampled"] < task.num_clients and "sampler" in found:
-            found["sampler"] = found["sampler"]._replace(sound=False)
-        return found
+        if kept and args["num_sampled"] < task.num_clients and "sampler" in by_reading:
+            by_reading["sampler"] = by_reading["sampler"]._replace(sound=False)
+        return by_reading
 
     return releases
 
@@ -195,15 +195,15 @@ def check_participation(
             f"clients of {task.name}, so that all take part in every round: use at most {task.num_clients // 2}, or "
             "sampler 'all'"
         )
-    ours = {name: args.get(name, value) for name, value in {**PLAIN, **FIXED}.items()}
-    groups = ours["num_bands"]
+    values = {name: args.get(name, value) for name, value in {**PLAIN, **FIXED}.items()}
+    groups = values["num_bands"]
     if sampler == CYCLIC_POISSON and groups * num_sampled > task.num_clients:
         most = task.num_clients // num_sampled
         raise InputError(
             f"num_bands is {groups}: with sampler {sampler!r} it is also the number of groups of users, each of which "
             f"needs the {num_sampled} of num_sampled: use at most {most}, or sample fewer users"
         )
-    apart = separation(task, num_sampled=num_sampled, sampler=sampler, num_bands=groups)
-    check_noise(apart, sampler, ours["noise"], ours["num_bands"], ours["planned_rounds"])
-    check_clipping(ours["clipping"], ours["quantile"], clip_norm, ours["noise"])
+    gap = separation(task, num_sampled=num_sampled, sampler=sampler, num_bands=groups)
+    check_noise(gap, sampler, values["noise"], values["num_bands"], values["planned_rounds"])
+    check_clipping(values["clipping"], values["quantile"], clip_norm, values["noise"])
     check_noise_has_a_scale(noise_multiplier, clip_norm)

@@ -46,7 +46,7 @@ class Clocks(NamedTuple):
         """Return agents of a round's ticks, int32 [tick, awake], and which of their clocks ring, bool [tick, awake]."""
         shape = (self.num_ticks, self.num_awake)
         if not self.max_updates:
-            return peers.awake(key, self.task, *shape), jnp.ones(shape, bool)
+            return peers.agents_awake(key, self.task, *shape), jnp.ones(shape, bool)
         places = schedule["step"] * self.num_awake + jnp.arange(self.num_ticks * self.num_awake).reshape(shape)
         last = self.task.num_clients * self.max_updates - 1
         return schedule["order"][jnp.minimum(places, last)], places <= last
@@ -67,23 +67,25 @@ class Clocks(NamedTuple):
         objectives, clients = self.task.need(Peers), self.task.num_clients
         speaks = np.asarray(objectives.budget) > 0
         graph = objectives.graph
-        near, there = np.asarray(graph.neighbors), np.asarray(graph.weights) > 0
-        among = speaks if self.max_updates else np.ones(clients, bool)  # agents without a budget ring last
-        blocked = (1 + np.sum(there & among[near], axis=1)) / np.sum(among)  # by an agent earlier in the tick
-        first = np.mean((1 - np.minimum(blocked, 1.0))[:, None] ** np.arange(self.num_awake), axis=1) * speaks
+        neighbors, is_edge = np.asarray(graph.neighbors), np.asarray(graph.weights) > 0
+        candidates = speaks if self.max_updates else np.ones(clients, bool)  # agents without a budget ring last
+        blocked = (1 + np.sum(is_edge & candidates[neighbors], axis=1)) / np.sum(
+            candidates
+        )  # by an agent earlier in the tick
+        share_first = np.mean((1 - np.minimum(blocked, 1.0))[:, None] ** np.arange(self.num_awake), axis=1) * speaks
         places = self.num_ticks * self.num_awake
         if not self.max_updates:
-            in_a_tick = first * self.num_awake / clients
+            in_a_tick = share_first * self.num_awake / clients
             return in_a_tick * self.num_ticks, 1 - (1 - in_a_tick) ** self.num_ticks
-        updates = first * min(float(self.num_updates), self.max_updates)
+        updates = share_first * min(float(self.num_updates), self.max_updates)
         rounds = -(-clients * self.max_updates // places)
         rings = int(np.sum(speaks)) * self.max_updates
         in_a_round = min(places, rings)
-        missed = np.array([_all_elsewhere(one, in_a_round, rings) for one in updates])
+        missed = np.array([_probability_of_none(number, in_a_round, rings) for number in updates])
         return updates / rounds, (1 - missed) * rings / (rounds * in_a_round)
 
 
-def _all_elsewhere(chosen: float, taken: int, rings: int) -> float:
+def _probability_of_none(chosen: float, taken: int, rings: int) -> float:
     """Return the probability that none of `chosen` rings, at random among all `rings`, is among the `taken`."""
     if chosen + taken > rings:
         return 0.0
