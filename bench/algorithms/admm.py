@@ -243,10 +243,8 @@ def cost(task: Task, *, num_steps: int, num_ticks: int, start: str, **_) -> Cost
     """Return the cost of `num_ticks` edges that wake up; each end takes `num_steps` gradients of its own objective."""
     graph, sizes = task.need(Peers).graph, np.asarray(task.num_examples)
     shares = (np.asarray(graph.weights) > 0) / np.maximum(np.asarray(graph.num_neighbors), 1)[:, None]
-    second_share = np.bincount(
-        np.asarray(graph.neighbors).ravel(), shares.ravel(), task.num_clients
-    )  # drawn by a neighbour
-    awake = (1 + second_share) / task.num_clients  # as the first or the second of a tick's two ends
+    chance = np.bincount(np.asarray(graph.neighbors).ravel(), shares.ravel(), task.num_clients)  # drawn by a neighbour
+    awake = (1 + chance) / task.num_clients  # as the first or the second of a tick's two ends
     return Cost(
         VECTORS_PER_EDGE * num_ticks * num_parameters(task),
         float(awake @ sizes) * num_steps * num_ticks,

@@ -76,16 +76,14 @@ class BlockStep(NamedTuple):
         agents, _, noise, tick = wake_up
         if agents.shape[0] == 1:  # slices are several times faster than gathers under vmap over points
             i = agents[0]
-            new_models = self.updated(
-                i, noise[0], tick, peers.neighbor_mean(self.graph, models, i), models, mean_weights
-            )
-            new_models = jnp.where(speaks[0], new_models, peers.row(models, i))
-            return jax.lax.dynamic_update_index_in_dim(models, new_models, i, 0)
+            result = self.updated(i, noise[0], tick, peers.neighbor_mean(self.graph, models, i), models, mean_weights)
+            result = jnp.where(speaks[0], result, peers.row(models, i))
+            return jax.lax.dynamic_update_index_in_dim(models, result, i, 0)
         neighbor_sums = jnp.einsum("bk,bkd->bd", self.graph.weights[agents], models[self.graph.neighbors[agents]])
         neighbor_means = neighbor_sums / self.degrees[agents][:, None]
         in_axes = (0, 0, None, 0, None, None)
-        new_models = jax.vmap(self.updated, in_axes)(agents, noise, tick, neighbor_means, models, mean_weights)
-        return models.at[agents].add(jnp.where(speaks[:, None], new_models - models[agents], 0.0))
+        result = jax.vmap(self.updated, in_axes)(agents, noise, tick, neighbor_means, models, mean_weights)
+        return models.at[agents].add(jnp.where(speaks[:, None], result - models[agents], 0.0))
 
 
 def block_step(

@@ -110,20 +110,18 @@ def _no_schedule(key: Array) -> tuple:
     return ()
 
 
-def _draw_of_all(clients: Array | None, present: Array, blocks: Array | None = None) -> Drawn:
+def _draw(clients: Array | None, present: Array, blocks: Array | None = None) -> Drawn:
     return Drawn(clients, present, blocks, None, jnp.sum(present))
 
 
 def _all(rounds: Rounds) -> Sampler:
-    return Sampler(
-        _no_schedule, lambda key, schedule: (_draw_of_all(None, jnp.ones(rounds.num_clients, bool)), schedule)
-    )
+    return Sampler(_no_schedule, lambda key, schedule: (_draw(None, jnp.ones(rounds.num_clients, bool)), schedule))
 
 
 def _fixed(rounds: Rounds) -> Sampler:
     def draw(key, schedule):
         clients = sampling.fixed_size(key, rounds.num_clients, rounds.num_sampled)
-        return _draw_of_all(clients, jnp.ones(rounds.num_sampled, bool)), schedule
+        return _draw(clients, jnp.ones(rounds.num_sampled, bool)), schedule
 
     return Sampler(_no_schedule, draw)
 
@@ -132,7 +130,7 @@ def _poisson(rounds: Rounds) -> Sampler:
     bound = sampling.poisson_bound(rounds.num_clients, rounds.rate)
 
     def draw(key, schedule):
-        return _draw_of_all(*sampling.poisson(key, rounds.num_clients, rounds.rate, bound)), schedule
+        return _draw(*sampling.poisson(key, rounds.num_clients, rounds.rate, bound)), schedule
 
     return Sampler(_no_schedule, draw)
 
@@ -146,7 +144,7 @@ def _cyclic(rounds: Rounds) -> Sampler:
     def draw(key, schedule):
         t, dealt, taken = schedule
         turn = t % dealt.shape[0]
-        return _draw_of_all(dealt[turn], taken[turn]), (t + 1, dealt, taken)
+        return _draw(dealt[turn], taken[turn]), (t + 1, dealt, taken)
 
     return Sampler(lambda key: _group_schedule(rounds, key), draw)
 
@@ -157,7 +155,7 @@ def _cyclic_poisson(rounds: Rounds) -> Sampler:
         num_turns, size = dealt.shape
         turn, within = t % num_turns, min(num_turns * rounds.rate, 1.0)
         places, drawn = sampling.poisson(key, size, within, sampling.poisson_bound(size, within))
-        return _draw_of_all(dealt[turn][places], drawn & taken[turn][places]), (t + 1, dealt, taken)
+        return _draw(dealt[turn][places], drawn & taken[turn][places]), (t + 1, dealt, taken)
 
     return Sampler(lambda key: _group_schedule(rounds, key), draw)
 
@@ -171,7 +169,7 @@ def _balls_in_bins(rounds: Rounds) -> Sampler:
 
     def draw(key, schedule):
         t, bins = schedule
-        return _draw_of_all(*places_of(bins == t % rounds.num_groups, bound)), (t + 1, bins)
+        return _draw(*places_of(bins == t % rounds.num_groups, bound)), (t + 1, bins)
 
     return Sampler(init, draw)
 
@@ -183,7 +181,7 @@ def _queue(rounds: Rounds) -> Sampler:
     def draw(key, schedule):
         drawn = sampling.queue_draw(key, schedule, rounds.num_blocks, rounds.num_sampled)
         schedule, clients, blocks, present = drawn
-        return _draw_of_all(clients, present, blocks), schedule
+        return _draw(clients, present, blocks), schedule
 
     return Sampler(init, draw)
 

@@ -73,15 +73,13 @@ def then_alone(
 
 def _dense(task: Task, *, batch_size: int, step_size: Scalar) -> Callable[[Array, Any, Array], Additive]:
     """Return (key, w, num_steps) -> the models that every user trains from w, for any loss."""
-    local_method = local_learning(task, batch_size=batch_size, step_size=step_size)
+    local = local_learning(task, batch_size=batch_size, step_size=step_size)
 
     def trained(key, w, num_steps):
-        first_state = local_method.init(key)
+        first_state = local.init(key)
         start = first_state._replace(variables=first_state.variables | {"w": w})
-        end = jax.lax.fori_loop(
-            0, num_steps, lambda t, state: local_method.round(jax.random.fold_in(key, t), state)[0], start
-        )
-        return local_method.params(end)
+        end = jax.lax.fori_loop(0, num_steps, lambda t, s: local.round(jax.random.fold_in(key, t), s)[0], start)
+        return local.params(end)
 
     return trained
 

@@ -68,10 +68,8 @@ class Clocks(NamedTuple):
         speaks = np.asarray(objectives.budget) > 0
         graph = objectives.graph
         neighbors, is_edge = np.asarray(graph.neighbors), np.asarray(graph.weights) > 0
-        candidates = speaks if self.max_updates else np.ones(clients, bool)  # agents without a budget ring last
-        blocked = (1 + np.sum(is_edge & candidates[neighbors], axis=1)) / np.sum(
-            candidates
-        )  # by an agent earlier in the tick
+        pool = speaks if self.max_updates else np.ones(clients, bool)  # agents without a budget ring last
+        blocked = (1 + np.sum(is_edge & pool[neighbors], axis=1)) / np.sum(pool)  # by an agent earlier in the tick
         share_first = np.mean((1 - np.minimum(blocked, 1.0))[:, None] ** np.arange(self.num_awake), axis=1) * speaks
         places = self.num_ticks * self.num_awake
         if not self.max_updates:
