@@ -76,9 +76,8 @@ def error_rates(ins: np.ndarray, outs: np.ndarray, places, significance: float) 
 def epsilon_at(delta: float, misses, alarms):
     """Return the epsilon proven by error rates: hits <= exp(epsilon) alarms + delta, in both directions; at least 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        epsilons = [
-            np.log(1 - rate - delta) - np.log(converse) for rate, converse in ((misses, alarms), (alarms, misses))
-        ]
+        pairs = (misses, alarms), (alarms, misses)
+        epsilons = [np.log(1 - rate - delta) - np.log(converse) for rate, converse in pairs]
     return np.fmax(np.fmax(*epsilons), 0.0)
 
 

@@ -8,10 +8,10 @@ import dp_accounting as dp
 
 from bench.audit import bounds
 from bench.audit.bounds import SHIFT, Choice, Test
-from bench.audit.replay import TOLERANCE
+from bench.audit.replay import TOLERANCE, parallel_events
 from bench.audit.subject import epsilon_spent
 from bench.privacy.accounting.atoms import atoms_of
-from bench.privacy.events import ParallelDpEvent, Release
+from bench.privacy.events import Release
 
 OTHER_DELTAS = (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.2, 0.4)  # further deltas at which a declared epsilon is computed
 MOST_UNSEEN = 4.0  # by which noise may be too small without being seen, for an audit to pass
@@ -123,7 +123,5 @@ def by_game(release: Release, released: int, tests: Sequence[Test], significance
 
 def is_gaussian(release: Release, released: int) -> bool:
     """Return whether all releases about a unit are Gaussians without sampling, and there is at least one."""
-    event = release.event(released)
-    parts = event.events if isinstance(event, ParallelDpEvent) else (event,)
-    atoms = [atom for part in parts for atom in atoms_of(part)]
+    atoms = [atom for event in parallel_events(release, released) for atom in atoms_of(event)]
     return bool(atoms) and all(isinstance(atom, dp.GaussianDpEvent) for atom in atoms)

@@ -39,9 +39,8 @@ def play(subject: Subject, relation: str, shapes: Sequence[str], *, runs: int, s
     reference = run(subject, data_without, jax.random.split(jax.random.key(seed), cut), finite=True).changes
     for place, shape in enumerate(shapes, start=1):
         keys = jax.random.split(jax.random.key(seed + place), 2 * runs)
-        views = (
-            run(subject, data_of(subject, relation, shape, world), keys[world * runs :][:runs]) for world in (0, 1)
-        )
+        data = [data_of(subject, relation, shape, world) for world in (0, 1)]
+        views = (run(subject, data[world], keys[world * runs :][:runs]) for world in (0, 1))
         outputs = [view.changes.reshape(runs, -1).astype(np.float64) for view in views]
         pilots, held_out = (outputs[0][:cut], outputs[1][:cut]), (outputs[0][cut:], outputs[1][cut:])
         for kind, score in _scores(subject, relation, reference, pilots, shape, seed):

@@ -86,7 +86,7 @@ class Replay(NamedTuple):
         """
         if self.leak:
             return math.inf
-        factors = [_factor(size, *_declared_changes(release, released, size.share), distance) for size in self.sizes]
+        factors = [_factor(size, *_declared(release, released, size.share), distance) for size in self.sizes]
         return max(factors, default=math.nan)
 
     def more_often(self, release: Release, released: int) -> bool:
@@ -105,9 +105,7 @@ class Replay(NamedTuple):
         """Return where the largest change is, in words."""
         if self.leak or not self.sizes:
             return self.leak
-        return max(
-            self.sizes, key=lambda size: _factor(size, *_declared_changes(release, released, size.share), 1)
-        ).place
+        return max(self.sizes, key=lambda size: _factor(size, *_declared(release, released, size.share), 1)).place
 
 
 def replay(subject: Subject, relation: str, shapes: Sequence[str], num_releases: int, seed: int) -> Replay:
@@ -228,7 +226,7 @@ def _largest_change(squares: np.ndarray, few: bool) -> float:
     return math.sqrt(float(squares.max()) if few else float(np.mean(squares[squares > ROUNDING**2])))
 
 
-def _declared_changes(release: Release, released: int, share: float) -> tuple[float, float]:
+def _declared(release: Release, released: int, share: float) -> tuple[float, float]:
     """Return the largest change that a release declares, as the root of the sum of squares over the variance of the
     noise, and as the sum of absolute values over its standard deviation, NaN where not all noise is that of Laplace.
 

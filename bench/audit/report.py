@@ -157,11 +157,9 @@ class Audit(NamedTuple):
         refuted = [finding for finding in self.sound if finding.refuted]
 
         def excess(finding: Finding) -> tuple[float, float]:
-            worst = finding.worst_bound
-            return (
-                finding.factor if finding.replay_refutes else 0.0,
-                worst.lower_bound - worst.declared if worst else 0.0,
-            )
+            bound = finding.worst_bound
+            above = bound.lower_bound - bound.declared if bound else 0.0
+            return finding.factor if finding.replay_refutes else 0.0, above
 
         return max(refuted, key=excess, default=None)
 

@@ -51,10 +51,8 @@ def product_loss(w: Array, theta: Array, example) -> Array:
 
 def layered_loss(w: dict[str, Array], theta: dict[str, Array], example) -> Array:
     """Return `product_loss` for a model in the leaves LEAVES."""
-    shared, local = (
-        jnp.concatenate([jnp.ravel(leaves[name]) for name in LEAVES if name in w]) for leaves in (w, theta)
-    )
-    return product_loss(shared, local, example)
+    vectors = (jnp.concatenate([jnp.ravel(leaves[name]) for name in LEAVES if name in w]) for leaves in (w, theta))
+    return product_loss(*vectors, example)
 
 
 def leaves_of(number: int) -> dict[str, tuple[int, ...]]:
@@ -106,7 +104,7 @@ def _units(canary: Array, number: int = FEWEST) -> Array:
     return jnp.zeros((number, canary.shape[0])).at[0].set(SIZE * canary)
 
 
-def _linear_task(inputs: Array, name: str, neighbors: np.ndarray | None = None, num_speaking: int = 1) -> Task:
+def _linear(inputs: Array, name: str, neighbors: np.ndarray | None = None, num_speaking: int = 1) -> Task:
     """Return the task of these inputs [client, example, feature], for methods of all families.
 
     `neighbors` [client, client] marks neighbours, and the first `num_speaking` agents have a budget.
@@ -137,7 +135,7 @@ def users(canary: Array, present: Array) -> Task:
 
 
 def _task_of_users(canary: Array, present: Array, number: int, name: str) -> Task:
-    task = _linear_task(jnp.repeat(_units(canary, number)[:, None], FEWEST, axis=1), name)
+    task = _linear(jnp.repeat(_units(canary, number)[:, None], FEWEST, axis=1), name)
     return dataclasses.replace(task, present=jnp.ones(number, bool).at[0].set(present))
 
 
@@ -174,9 +172,7 @@ def heads(canary: Array, present: Array) -> Task:
 def records(canary: Array, present: Array) -> Task:
     """Return a task whose canary is a record of its only client."""
     inputs = _units(canary)[None]
-    return dataclasses.replace(
-        _linear_task(inputs, "audit_records"), present_examples=_presence(inputs.shape[:2], present)
-    )
+    return dataclasses.replace(_linear(inputs, "audit_records"), present_examples=_presence(inputs.shape[:2], present))
 
 
 def _presence(shape: tuple[int, ...], present: Array, clients: int = 1) -> Array:
@@ -190,7 +186,7 @@ def agents(canary: Array, present: Array) -> Task:
     """
     units = _units(canary)
     inputs = jnp.stack([units, jnp.zeros_like(units)])
-    return _linear_task(inputs, "audit_agents", 1 - np.eye(2))
+    return _linear(inputs, "audit_agents", 1 - np.eye(2))
 
 
 def speakers(canary: Array, present: Array) -> Task:
@@ -201,7 +197,7 @@ def speakers(canary: Array, present: Array) -> Task:
     """
     units = _units(canary)
     inputs = jnp.zeros((SPEAKERS, *units.shape)).at[0].set(units)
-    return _linear_task(inputs, "audit_speakers", 1 - np.eye(SPEAKERS), SPEAKERS)
+    return _linear(inputs, "audit_speakers", 1 - np.eye(SPEAKERS), SPEAKERS)
 
 
 def images(canary: Array, present: Array) -> Task:

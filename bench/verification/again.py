@@ -46,12 +46,11 @@ class Tasks:
 
     Args:
         known: all sweeps, by name.
-        data_files: where data may come from.
     """
 
-    def __init__(self, known: Sweeps, data_files: DataFiles):
+    def __init__(self, known: Sweeps):
         self.known = known
-        self.data_files = data_files
+        self.data_files = DataFiles()
         self._sweeps: dict[tuple[str, str], Sweep] = {}
         self._tasks: dict[tuple[int, str, int], Any] = {}
 

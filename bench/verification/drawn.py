@@ -76,8 +76,7 @@ class Folder:
             self._read[part] = read_part(part)
         table = self._read[part]
         row = table.slice(int(rng.integers(len(table))), 1)
-        point, trial, seed = (row[name][0].as_py() for name in IDENTITY)
-        run = (point, trial, seed)
+        point, trial, seed = run = tuple(row[name][0].as_py() for name in IDENTITY)
         masks = [table[name].to_numpy(zero_copy_only=False) == value for name, value in zip(IDENTITY, run, strict=True)]
         rows = table.filter(pa.array(np.logical_and.reduce(masks))).to_pandas().sort_values("rounds", ignore_index=True)
         first = rows.iloc[0]

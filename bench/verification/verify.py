@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import jax
 import pandas as pd
 
-from bench.data.files import DataFiles
 from bench.errors import InputError, in_one_line, unknown_name
 from bench.execution import resources
 from bench.execution.executor import Executor
@@ -95,7 +94,6 @@ def verify(
     minutes: float,
     seed: int,
     workers: int | str = "auto",
-    data_files: DataFiles | None = None,
     quiet: bool = False,
 ) -> Verification:
     """Draw finished runs at random, run them again and compare them row by row.
@@ -109,7 +107,6 @@ def verify(
         minutes: that all of them may take, as predicted by the times in the results; longer runs are not drawn.
         seed: of the draw.
         workers: number of worker processes; "auto" is one per GPU, or else one per core.
-        data_files: where data may come from.
         quiet: whether nothing is printed meanwhile.
 
     Raises:
@@ -141,7 +138,7 @@ def verify(
         num_workers = pool.asked or resources.automatic_workers(pool.gpus)
         sample = draw(list(folders.values()), points, 60 * minutes * num_workers, seed)
         checked = [Checked("", "", "", 0, 0, DAMAGED, what=text) for text in sample.damaged]
-        checked += _checked_runs(sample, folders, Tasks(known, data_files or DataFiles()), pool)
+        checked += _checked_runs(sample, folders, Tasks(known), pool)
     seconds = time.monotonic() - start
     return Verification(checked, len(folders), sample.too_long, sample.accelerated, platform_columns(), seconds)
 
