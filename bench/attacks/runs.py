@@ -82,7 +82,7 @@ def scores(
         on_block: called with the number of run-rounds done since its last call; with 0 when the first can begin.
         most_bytes: that the compiled program may need; default half of what this machine has available, at most 2 GiB.
     """
-    task, values, (static, hypers) = attacked.task, units.given, compiled_arguments(attacked.method, attacked.args)
+    task, values, (static, hypers) = attacked.task, units.values, compiled_arguments(attacked.method, attacked.args)
     fixed = attacked.method.make, static, attacked.rounds
     program = engine.Program(*fixed, False, _task_with(units.field), engine.nothing, engine.nothing)
     keys = engine.run_keys(jnp.full(len(seeds), attacked.trial, jnp.int32), jnp.asarray(seeds, jnp.int32))

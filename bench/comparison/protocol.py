@@ -4,14 +4,14 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, Field, NonNegativeInt, PositiveInt, ValidationError
 
 from bench.algorithms.search_space import OWN_EPOCHS, OWN_STEPS, Interval
 from bench.comparison.request import BOARD, Request
 from bench.comparison.search import FURTHER_SEEDS, Space, searched, written
-from bench.comparison.statements import PLD
+from bench.comparison.statements import PLD, Accountant
 from bench.errors import InputError
 from bench.files import write_whole
 from bench.privacy.events.release import LEAST_DELTA
@@ -53,7 +53,7 @@ class Protocol(BaseModel, frozen=True, strict=True, extra="forbid"):
     neighbors: str
     unit: str
     further_seeds: NonNegativeInt = 0
-    accountant: Literal["pld", "rdp"] = PLD
+    accountant: Accountant = PLD
     space: dict[str, Annotated[str, AfterValidator(_searchable)]] = {}
 
     def request(self, request: Request) -> Request:

@@ -16,7 +16,7 @@ from bench.comparison.defaults import EPSILONS, LONGEST_NAME, NUM_SETTINGS
 from bench.comparison.problem import Problem
 from bench.comparison.problems import problem
 from bench.comparison.search import Choices, Space, searched
-from bench.comparison.statements import PLD, Statement
+from bench.comparison.statements import PLD, Accountant, Statement
 from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.errors import InputError, shown, unknown_name
@@ -68,7 +68,7 @@ class Request(NamedTuple):
     fresh: bool
     scale: str = COMPARE
     board: Path | None = None
-    accountant: str = PLD
+    accountant: Accountant = PLD
     space: Space = MappingProxyType({})
     own_first: bool = False
     population: float = 1.0

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from bench.algorithms.base import Method
 from bench.data.task import Task
@@ -13,7 +13,9 @@ from bench.sweeps.spec import arguments
 
 SILENT = "nothing released"  # sampler of a method that releases nothing
 ANY_SCHEDULE = "any schedule"  # sampler of a reading without amplification
-BY = PLD, RDP = "pld", "rdp"  # accountants that a comparison can name, for all its methods
+Accountant = Literal["pld", "rdp"]  # that a comparison can name, for all its methods
+PLD: Accountant = "pld"
+RDP: Accountant = "rdp"
 WIDE = "rdp_wide"  # Renyi DP at all orders
 
 
