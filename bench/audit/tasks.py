@@ -51,8 +51,8 @@ def product_loss(w: Array, theta: Array, example) -> Array:
 
 def layered_loss(w: dict[str, Array], theta: dict[str, Array], example) -> Array:
     """Return `product_loss` for a model in the leaves LEAVES."""
-    vectors = (jnp.concatenate([jnp.ravel(leaves[name]) for name in LEAVES if name in w]) for leaves in (w, theta))
-    return product_loss(*vectors, example)
+    shared, own = (jnp.concatenate([jnp.ravel(leaves[name]) for name in LEAVES if name in w]) for leaves in (w, theta))
+    return product_loss(shared, own, example)
 
 
 def leaves_of(number: int) -> dict[str, tuple[int, ...]]:

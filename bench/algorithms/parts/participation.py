@@ -212,7 +212,8 @@ def participation(
 
         def batch_at(first):
             block = jax.tree.map(lambda leaf: jax.lax.dynamic_slice_in_dim(leaf, first, size), users)
-            return batch_of(key_examples, *block[:3], first if block[3] is None else block[3])
+            clients, present, blocks, place = block
+            return batch_of(key_examples, clients, present, blocks, first if place is None else place)
 
         def one_block(carry, first):
             kept, totals = carry
