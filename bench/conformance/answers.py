@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.conformance import ACCOUNTING, FOLDER, GOLDEN_RUNS, VERSION
-from bench.conformance.runs import QUANTITIES
+from bench.conformance import ACCOUNTING, GOLDEN_RUNS, QUANTITIES, VERSION, content
 from bench.errors import MOST_SHOWN, InputError, cut, remedy_of, shown, unknown_name
 
 TEMPLATE = "python -m bench conformance > answers.json"
@@ -37,27 +36,23 @@ class Number:
 @functools.cache
 def numbers() -> Mapping[str, Number]:
     """Return every number of the set by its id, in the order of the files."""
-    by_id: dict[str, Number] = {}
-    for case in _content(ACCOUNTING)["cases"]:
+    out: dict[str, Number] = {}
+    for case in content(ACCOUNTING)["cases"]:
         for entry in case["numbers"]:
-            by_id[entry["id"]] = Number(np.asarray(entry["value"]), entry["tolerance"])
-    golden = _content(GOLDEN_RUNS)
+            out[entry["id"]] = Number(np.asarray(entry["value"]), entry["tolerance"])
+    golden = content(GOLDEN_RUNS)
     for run in golden["runs"]:
         for index, entry in enumerate(run["rounds"]):
             for quantity in QUANTITIES:
                 for leaf, values in entry[quantity].items():
                     name = golden_id(run["name"], index, quantity, leaf)
-                    by_id[name] = Number(np.asarray(values, dtype=np.float64), golden["tolerance"])
-    return by_id
+                    out[name] = Number(np.asarray(values, dtype=np.float64), golden["tolerance"])
+    return out
 
 
 def golden_id(run: str, index: int, quantity: str, leaf: str) -> str:
     """Return the id of a number of a golden run; `index` counts rounds from 0."""
     return f"{run}.round_{index + 1}.{quantity}.{leaf}"
-
-
-def _content(name: str) -> dict[str, Any]:
-    return json.loads((FOLDER / name).read_text(encoding="utf-8"))
 
 
 def template() -> str:
@@ -72,21 +67,21 @@ def read(path: Path) -> dict[str, np.ndarray]:
         InputError: for a file that cannot be read, is no JSON, or is of another version; an id that does not exist or
             occurs twice; an answer that is no finite number, or has another shape; no answers at all.
     """
-    content = _parsed(path)
-    if not isinstance(content, dict):
+    file = _parsed(path)
+    if not isinstance(file, dict):
         raise InputError(f'{path} is no JSON object: write {{"version": {VERSION}, "answers": {{...}}}}, as {TEMPLATE}')
-    for key in content:
+    for key in file:
         if key not in KEYS:
             raise unknown_name(f"key of {path}", key, KEYS)
-    _check_version(path, content.get("version"))
-    answers = content.get("answers")
+    _check_version(path, file.get("version"))
+    answers = file.get("answers")
     if not isinstance(answers, dict):
         raise InputError(f'{path} has no "answers": put an object there, from ids to numbers, as {TEMPLATE} makes it')
-    numbers_by_id = numbers()
+    known = numbers()
     for name in answers:
-        if name not in numbers_by_id:
-            raise unknown_name(f"number of {path}", name, numbers_by_id, f"take the ids from {TEMPLATE}")
-    given = {name: _answer(name, answer, numbers_by_id[name]) for name, answer in answers.items() if answer is not None}
+        if name not in known:
+            raise unknown_name(f"number of {path}", name, known, f"take the ids from {TEMPLATE}")
+    given = {name: _answer(name, answer, known[name]) for name, answer in answers.items() if answer is not None}
     if not given:
         raise InputError(f"{path} has no answers: put numbers in place of null")
     return given
@@ -96,20 +91,20 @@ def _parsed(path: Path) -> Any:
     """Return the content of a JSON file, in which no name occurs twice in an object."""
 
     def distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-        content: dict[str, Any] = {}
+        out: dict[str, Any] = {}
         for name, value in pairs:
-            if name in content:
+            if name in out:
                 raise InputError(f"{path} has {shown(name)} twice: leave one of them out")
-            content[name] = value
-        return content
+            out[name] = value
+        return out
 
     def infinite(word: str) -> Any:
         raise InputError(f"{path} has {word}, which is no JSON and no answer: give a finite number, or null")
 
     try:
-        if not stat.S_ISREG((status := path.stat()).st_mode):  # to read a pipe would wait for ever
+        if not stat.S_ISREG((found := path.stat()).st_mode):  # to read a pipe would wait for ever
             raise InputError(f"{path} is no file: make one with {TEMPLATE}")
-        if status.st_size > LARGEST:
+        if found.st_size > LARGEST:
             raise InputError(f"{path} is too large for a file of answers: give one as {TEMPLATE} makes it")
         return json.loads(
             path.read_bytes().decode("utf-8-sig"), object_pairs_hook=distinct, parse_constant=infinite, parse_int=float
@@ -142,28 +137,28 @@ def _check_version(path: Path, version: Any) -> None:
 
 def _answer(name: str, answer: Any, number: Number) -> np.ndarray:
     """Return an answer as an array of the shape of the number."""
-    for item in _leaves(answer):
-        if isinstance(item, str):
-            remedy = f"give {item.strip()} without quotes" if _is_number(item) else "give a number, or null"
-            raise InputError(f"{name} has the string {shown(item)}: {remedy}")
-        if not isinstance(item, float):
-            raise InputError(f"{name} has {json.dumps(item)[:MOST_SHOWN]}: give numbers, or null for the whole answer")
-        if not math.isfinite(item):
+    for part in _parts(answer):
+        if isinstance(part, str):
+            remedy = f"give {part.strip()} without quotes" if _is_number(part) else "give a number, or null"
+            raise InputError(f"{name} has the string {shown(part)}: {remedy}")
+        if not isinstance(part, float):
+            raise InputError(f"{name} has {json.dumps(part)[:MOST_SHOWN]}: give numbers, or null for the whole answer")
+        if not math.isfinite(part):
             raise InputError(f"{name} has a number that is too large: give a finite number, or null")
     try:
-        array = np.asarray(answer, dtype=np.float64)
+        found = np.asarray(answer, dtype=np.float64)
     except ValueError:
-        array = None
-    if array is None or array.shape != number.value.shape:
-        shape = "a list whose parts have different lengths" if array is None else _shape(array.shape)
+        found = None
+    if found is None or found.shape != number.value.shape:
+        shape = "a list whose parts have different lengths" if found is None else _shape(found.shape)
         raise InputError(f"{name} is {shape}: give {_shape(number.value.shape)}")
-    return array
+    return found
 
 
-def _leaves(answer: Any) -> list[Any]:
+def _parts(answer: Any) -> list[Any]:
     if not isinstance(answer, list):
         return [answer]
-    return [leaf for item in answer for leaf in _leaves(item)]
+    return [part for inner in answer for part in _parts(inner)]
 
 
 def _is_number(text: str) -> bool:

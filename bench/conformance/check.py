@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from bench.conformance.answers import Number, numbers
-from bench.conformance.runs import RUNS
 
 
 @dataclass(frozen=True)
@@ -33,8 +32,8 @@ class Difference:
         """Whether the answer promises more privacy than is proven, or is of a golden run, where every number counts."""
         if self.floor is None:
             return True
-        _, smallest = self.floor
-        return bool(self.given < smallest.value - smallest.tolerance)
+        _, least = self.floor
+        return bool(self.given < least.value - least.tolerance)
 
 
 @dataclass(frozen=True)
@@ -54,23 +53,23 @@ class Checked:
 
 def check(answers: Mapping[str, np.ndarray]) -> Checked:
     """Compare answers, by id, with the set."""
-    numbers_by_id = numbers()
-    differences = [
-        _difference(name, answers[name], numbers_by_id)
-        for name, number in numbers_by_id.items()
+    known = numbers()
+    different = [
+        _difference(name, answers[name], known)
+        for name, number in known.items()
         if name in answers and not agrees(answers[name], number)
     ]
-    return Checked(len(answers), len(numbers_by_id), differences)
+    return Checked(len(answers), len(known), different)
 
 
-def _difference(name: str, given: np.ndarray, numbers_by_id: Mapping[str, Number]) -> Difference:
+def _difference(name: str, given: np.ndarray, known: Mapping[str, Number]) -> Difference:
     case, *reading = name.split(".")
-    if case in {run.name for run in RUNS}:
-        return Difference(name, given, numbers_by_id[name], [], None)
-    case_numbers = {other: number for other, number in numbers_by_id.items() if other.startswith(f"{case}.")}
-    others = [other for other, number in case_numbers.items() if agrees(given, number)]
-    proven = [pair for pair in case_numbers.items() if pair[0].split(".")[1:3] == reading[:2]]
-    return Difference(name, given, numbers_by_id[name], others, min(proven, key=lambda pair: float(pair[1].value)))
+    if reading[0].startswith("round_"):  # of a golden run
+        return Difference(name, given, known[name], [], None)
+    of_case = {other: number for other, number in known.items() if other.startswith(f"{case}.")}
+    others = [other for other, number in of_case.items() if agrees(given, number)]
+    proven = [pair for pair in of_case.items() if pair[0].split(".")[1:3] == reading[:2]]
+    return Difference(name, given, known[name], others, min(proven, key=lambda pair: float(pair[1].value)))
 
 
 def agrees(given: np.ndarray, number: Number) -> bool:
@@ -81,14 +80,14 @@ def agrees(given: np.ndarray, number: Number) -> bool:
 def text_of(checked: Checked) -> str:
     """Return the outcome in words, one paragraph for each answer that differs."""
     count = len(checked.differences)
-    num_agreeing = checked.given - count
-    unsafe = sum(difference.unsafe for difference in checked.differences if difference.floor is not None)
-    golden = sum(difference.floor is None for difference in checked.differences)
-    counts = {"unsafe": unsafe, "safe": count - unsafe - golden, "of golden runs": golden}
-    kinds = ", ".join(f"{number} {kind}" for kind, number in counts.items() if number)
+    agree = checked.given - count
+    unsafe = sum(each.unsafe for each in checked.differences if each.floor is not None)
+    golden = sum(each.floor is None for each in checked.differences)
+    sorts = {"unsafe": unsafe, "safe": count - unsafe - golden, "of golden runs": golden}
+    of = ", ".join(f"{number} {what}" for what, number in sorts.items() if number)
     lines = [
-        f"{checked.given} of {checked.asked} numbers are answered: {num_agreeing} agree, {count} differ"
-        f"{f' ({kinds})' if kinds else ''}."
+        f"{checked.given} of {checked.asked} numbers are answered: {agree} agree, {count} differ"
+        f"{f' ({of})' if of else ''}."
     ]
     for difference in checked.differences:
         lines.append(f"{difference.name}: {_amount(difference)}{_meaning(difference)}")
@@ -99,13 +98,13 @@ def text_of(checked: Checked) -> str:
 def _amount(difference: Difference) -> str:
     """Describe an answer beside the number, and how far apart they are."""
     value, given = difference.number.value, difference.given
-    index = np.unravel_index(int(np.argmax(np.abs(given - value))), value.shape)
-    place = f" at {list(map(int, index))}" if value.shape else ""
-    expected, answer = float(value[index]), float(given[index])
-    amount = f"{answer:.6g}{place}, should be {expected:.6g} within {difference.number.tolerance:.2g}"
-    excess = answer - expected
-    share = f" ({excess / abs(expected):+.1%})" if abs(excess) < 1000 * abs(expected) else ""
-    return f"{amount}; it is too {'large' if excess > 0 else 'small'} by {abs(excess):.3g}{share}"
+    at = np.unravel_index(int(np.argmax(np.abs(given - value))), value.shape)
+    place = f" at {list(map(int, at))}" if value.shape else ""
+    right, answer = float(value[at]), float(given[at])
+    amount = f"{answer:.6g}{place}, should be {right:.6g} within {difference.number.tolerance:.2g}"
+    by = answer - right
+    share = f" ({by / abs(right):+.1%})" if abs(by) < 1000 * abs(right) else ""
+    return f"{amount}; it is too {'large' if by > 0 else 'small'} by {abs(by):.3g}{share}"
 
 
 def _meaning(difference: Difference) -> str:
@@ -114,7 +113,7 @@ def _meaning(difference: Difference) -> str:
         return ""
     if difference.unsafe:
         return ", which is unsafe"
-    name, smallest = difference.floor
+    name, least = difference.floor
     if difference.given > difference.number.value:
         return ", which is safe, and loose"
-    return f", but not below {name}, {float(smallest.value):.6g}, and so safe"
+    return f", but not below {name}, {float(least.value):.6g}, and so safe"

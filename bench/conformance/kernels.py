@@ -1,5 +1,6 @@
 """The golden runs by the suite's own kernels, in double precision."""
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
@@ -8,12 +9,40 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bench.conformance.runs import LOGISTIC, NETWORK, Run
-from bench.kernels.gradient import batch_gradient, clipped_sum
+from bench.conformance import GOLDEN_RUNS, content
+from bench.kernels.gradient import clipped_sum, of_batch
 from bench.kernels.per_example import clipped_gradient_sum
 from bench.models.linear import logistic
 
 NETWORK_LAYERS = ("1", "2")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A training run without noise, with the fields of golden_runs.json, which says what they mean.
+
+    The numbers that it is given are multiples of 1/8, so that float32 holds them exactly.
+    """
+
+    name: str
+    about: str
+    definition: dict[str, str]
+    clip_norm: float
+    expected: int
+    step_size: float
+    data: list[dict[str, Any]]
+    initial_model: dict[str, Any]
+    rounds: list[dict[str, Any]]
+    local_step_size: float | None = None
+    local_batches: list[list[list[int]]] | None = None
+
+    @property
+    def participants(self) -> list[list[int]]:
+        """The indices of the participants of each round."""
+        return [entry["participants"] for entry in self.rounds]
+
+
+RUNS = [Run(**entry) for entry in content(GOLDEN_RUNS)["runs"]]
 
 
 class Network(nn.Module):
@@ -32,35 +61,35 @@ class Network(nn.Module):
 def rounds(run: Run) -> list[dict[str, dict[str, np.ndarray]]]:
     """Return the clipped sum, the mean and the model of every round, as leaf -> values."""
     with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"):
-        model = {name: jnp.asarray(leaf, dtype=jnp.float64) for name, leaf in run.model.items()}
-        results = []
+        model = {name: jnp.asarray(leaf, dtype=jnp.float64) for name, leaf in run.initial_model.items()}
+        out = []
         for participants in run.participants:
-            results.append(jax.jit(partial(_round, run, participants=participants))(model))
-            model = results[-1]["model"]
-        return jax.tree.map(np.asarray, results)
+            out.append(jax.jit(partial(_round, run, participants=participants))(model))
+            model = out[-1]["model"]
+        return jax.tree.map(np.asarray, out)
 
 
 def _round(run: Run, model: dict, participants: list[int]) -> dict[str, dict]:
-    total = _clipped_sum(run, model, participants)
-    mean = jax.tree.map(lambda leaf: leaf / run.expected, total)
+    summed = _clipped_sum(run, model, participants)
+    mean = jax.tree.map(lambda leaf: leaf / run.expected, summed)
     step = run.step_size if run.local_step_size else -run.step_size
-    new_model = jax.tree.map(lambda w, change: w + step * change, model, mean)
-    return {"clipped_sum": total, "mean": mean, "model": new_model}
+    changed = jax.tree.map(lambda w, change: w + step * change, model, mean)
+    return {"clipped_sum": summed, "mean": mean, "model": changed}
 
 
 def _clipped_sum(run: Run, model: dict, participants: list[int]) -> dict:
     if not participants:
         return jax.tree.map(jnp.zeros_like, model)
-    if run.kind == NETWORK:
-        return _network_clipped_sum(run, model, participants)
-    loss = _logistic_loss if run.kind == LOGISTIC else _squared_loss
+    if run.name == "network_dp_sgd":
+        return _of_network(run, model, participants)
+    loss = _logistic_loss if run.name == "logistic_dp_sgd" else _squared_loss
     if run.local_step_size is None:
         inputs, targets = (jnp.asarray([run.data[unit][name] for unit in participants]) for name in ("x", "y"))
-        gradients = jax.vmap(lambda *example: jax.grad(loss)(model, None, example))(inputs, targets)
+        each = jax.vmap(lambda *example: jax.grad(loss)(model, None, example))(inputs, targets)
     else:
         vectors = [_local_steps(run, model, loss, user) for user in participants]
-        gradients = jax.tree.map(lambda *leaves: jnp.stack(leaves), *vectors)
-    return clipped_sum(gradients, run.clip_norm)[0]
+        each = jax.tree.map(lambda *leaves: jnp.stack(leaves), *vectors)
+    return clipped_sum(each, run.clip_norm)[0]
 
 
 def _logistic_loss(model, _, example):
@@ -75,20 +104,20 @@ def _squared_loss(model, _, example):
 
 def _local_steps(run: Run, model: dict, loss: Any, user: int) -> dict:
     """Return the model after the local steps of a user, minus the model."""
-    gradient = batch_gradient(loss)
+    gradient = of_batch(loss)
     inputs, targets = (jnp.asarray(run.data[user][name]) for name in ("x", "y"))
-    local_model = model
+    own = model
     for batch in cast(list, run.local_batches)[user]:
         rows = jnp.asarray(batch)
-        slope = gradient(local_model, {}, (inputs[rows], targets[rows]), jnp.full(len(batch), 1 / len(batch)))
-        local_model = jax.tree.map(lambda w, g: w - run.local_step_size * g, local_model, slope)
-    return jax.tree.map(jnp.subtract, local_model, model)
+        slope = gradient(own, {}, (inputs[rows], targets[rows]), jnp.full(len(batch), 1 / len(batch)))
+        own = jax.tree.map(lambda w, g: w - run.local_step_size * g, own, slope)
+    return jax.tree.map(jnp.subtract, own, model)
 
 
-def _network_clipped_sum(run: Run, model: dict, participants: list[int]) -> dict:
+def _of_network(run: Run, model: dict, participants: list[int]) -> dict:
     params = {layer: {"kernel": model[f"kernel_{layer}"], "bias": model[f"bias_{layer}"]} for layer in NETWORK_LAYERS}
     inputs = jnp.asarray([run.data[unit]["x"] for unit in participants])
     labels = jnp.asarray([run.data[unit]["y"] for unit in participants])
-    network = Network(*(len(run.model[f"bias_{layer}"]) for layer in NETWORK_LAYERS))
-    total, _, _ = clipped_gradient_sum(network, params, inputs, labels, jnp.ones(len(participants)), run.clip_norm)
-    return {f"{kind}_{layer}": total[layer][kind] for layer in NETWORK_LAYERS for kind in ("kernel", "bias")}
+    network = Network(*(len(run.initial_model[f"bias_{layer}"]) for layer in NETWORK_LAYERS))
+    summed, _, _ = clipped_gradient_sum(network, params, inputs, labels, jnp.ones(len(participants)), run.clip_norm)
+    return {f"{kind}_{layer}": summed[layer][kind] for layer in NETWORK_LAYERS for kind in ("kernel", "bias")}

