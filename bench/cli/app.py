@@ -278,13 +278,12 @@ def perf(
 
     Example: python -m bench perf fedavg_round clipping_cnn
     """
-    from bench.data.files import DataFiles
     from bench.perf import BENCHMARKS, report, report_accelerator
 
     if names == ["accelerator"]:
-        report_accelerator(out, DataFiles())
+        report_accelerator(out)
         return
     for name in names or []:
         if name not in BENCHMARKS:
             raise unknown_name("benchmark", name, BENCHMARKS)
-    report(names or list(BENCHMARKS), DataFiles(), out)
+    report(names or list(BENCHMARKS), out)

@@ -19,7 +19,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from bench.data.files import DataFiles, with_files
 from bench.errors import InputError, cannot_write
 from bench.files import record, recorded, write_whole
 from bench.perf import accelerator, commands, grids, isrl, networks, p2p, pfl, ppsgd, shares, users
@@ -40,12 +39,11 @@ BENCHMARKS: dict[str, Callable[..., list[Measurement]]] = {
 }
 
 
-def report(names: list[str], data_files: DataFiles | None = None, out: Path | None = None) -> None:
+def report(names: list[str], out: Path | None = None) -> None:
     """Run the benchmarks one after another; print the lines of each, and its shares of this machine's limits.
 
     Args:
         names: names in BENCHMARKS.
-        data_files: the allowed sources of the data of benchmarks that read any; default DataFiles().
         out: a JSON file to which the numbers of each are written when it is done; those of other benchmarks in it are
             kept.
 
@@ -69,7 +67,7 @@ def report(names: list[str], data_files: DataFiles | None = None, out: Path | No
     console.print(f"{about['device']}, {about['cores']} cores, jax {about['jax']}")
     for name in names:
         busy = os.getloadavg()[0]
-        lines = with_files(BENCHMARKS[name], data_files)()
+        lines = BENCHMARKS[name]()
         if name == names[-1]:
             resident = psutil.Process().memory_info().rss
             lines.append(Measurement("resident memory at the end", resident / 1e9, "GB"))
@@ -78,7 +76,7 @@ def report(names: list[str], data_files: DataFiles | None = None, out: Path | No
             table.add_row(line.what, f"{line.value:.3g}", line.unit, line.wanted, escape(line.remarks))
         console.print(table)
         numbers = [line._asdict() for line in lines if math.isfinite(line.value)]
-        reached[name] = shares.report(name, data_files or DataFiles(), console)
+        reached[name] = shares.report(name, console)
         if out:
             try:
                 record(out, name, about | {"load_before": busy, "lines": numbers, "shares_of_limit": reached[name]})
@@ -90,12 +88,11 @@ def report(names: list[str], data_files: DataFiles | None = None, out: Path | No
         print(out)
 
 
-def report_accelerator(out: Path | None, data_files: DataFiles | None = None) -> None:
+def report_accelerator(out: Path | None) -> None:
     """Measure what the accelerator reaches, print it, and write it as JSON.
 
     Args:
         out: the file; default perf-DEVICE.json in the current folder.
-        data_files: the allowed sources of CIFAR-10.
 
     Raises:
         InputError: where JAX has no accelerator here, or the file cannot be written.
@@ -107,7 +104,7 @@ def report_accelerator(out: Path | None, data_files: DataFiles | None = None) ->
             "with ./run_all.sh --gpu; `perf` without a name measures this processor"
         )
     path = out or Path(f"perf-{re.sub('[^a-z0-9]+', '-', device.device_kind.lower()).strip('-')}.json")
-    numbers = json.dumps(accelerator.measure(data_files), indent=1) + "\n"
+    numbers = json.dumps(accelerator.measure(), indent=1) + "\n"
     try:
         write_whole(path, numbers)
     except OSError as error:

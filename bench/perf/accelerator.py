@@ -17,7 +17,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.data.tasks.digits import Digits, digit_task
 from bench.errors import InputError, in_one_line
@@ -65,12 +64,11 @@ def random_digits(num_users: int) -> Task:
     return dataclasses.replace(task, metrics=_size, evaluation=None)
 
 
-def cell(model: str, data_files: DataFiles | None = None) -> Workload:
+def cell(model: str) -> Workload:
     """Return a round of a cell of Table 4 of Bhaskar et al.: ten clients, one local epoch on CIFAR-10, with DP-SGD.
 
     Args:
         model: one of MODELS.
-        data_files: the allowed sources of CIFAR-10.
 
     Raises:
         InputError: where CIFAR-10 is not here.
@@ -78,11 +76,11 @@ def cell(model: str, data_files: DataFiles | None = None) -> Workload:
     cells = grid(data="cifar10", algorithm=model, target_epsilon=EPSILONS["cifar10"][0], num_epochs=1, num_clients=10)
     sweep = sweep_of_cells("perf", "a cell of Table 4", cells, "paper", smoke="")
     ((name, _),) = sweep.tasks.items()
-    task = sweep.task(name, 0, data_files)
+    task = sweep.task(name, 0)
     return workload_of(Grid(task, resolve(sweep, {name: task})[name], 1, 1))
 
 
-def probes(data_files: DataFiles | None = None, counts: tuple[int, ...] = COUNTS) -> list[Probe]:
+def probes() -> list[Probe]:
     """Return all measurements, those that matter most first."""
     all_probes = [
         Probe("DP-SGD, CNN of 26,010 parameters, batch 256", pfl.cnn_workload, pfl.BATCH, "examples/s"),
@@ -92,12 +90,11 @@ def probes(data_files: DataFiles | None = None, counts: tuple[int, ...] = COUNTS
         ),
         Probe("DP-SGD, linear on scattering features, batch 256", pfl.scattering_workload, pfl.BATCH, "examples/s"),
         *(
-            Probe(f"Bhaskar et al., Table 4, {model}: {EPOCHS} rounds of 10 clients", partial(cell, model, data_files),
-                  EPOCHS, "s")
+            Probe(f"Bhaskar et al., Table 4, {model}: {EPOCHS} rounds of 10 clients", partial(cell, model), EPOCHS, "s")
             for model in MODELS
         ),
     ]  # fmt: skip
-    for number in counts:
+    for number in COUNTS:
         for what, name, make in (
             ("linear model of 10 features, DP-FedAvg", "dp_fedavg", users.generated),
             ("linear model of 10 features, PPSGD", "ppsgd", users.generated),
@@ -128,20 +125,8 @@ def measurement(probe: Probe) -> dict[str, Any]:
     }
 
 
-def measure(
-    data_files: DataFiles | None = None,
-    *,
-    seconds: float = SECONDS,
-    counts: tuple[int, ...] = COUNTS,
-    say: Callable[[str], object] = print,
-) -> dict[str, Any]:
-    """Measure what JAX's default device reaches.
-
-    Args:
-        data_files: the allowed sources of CIFAR-10.
-        seconds: after which no further measurement begins.
-        counts: numbers of users.
-        say: called with a line for each measurement.
+def measure() -> dict[str, Any]:
+    """Measure what JAX's default device reaches, and print a line for each measurement.
 
     Returns:
         What can be written as JSON: the device, its limits, what was measured, and what was left out, with the reason.
@@ -149,9 +134,9 @@ def measure(
     began, device = time.monotonic(), jax.local_devices()[0]
     measurements: list[dict[str, Any]] = []
     left_out: dict[str, str] = {}
-    for probe in probes(data_files, counts):
-        if time.monotonic() - began > seconds:
-            left_out[probe.what] = f"{seconds:g} s had passed"
+    for probe in probes():
+        if time.monotonic() - began > SECONDS:
+            left_out[probe.what] = f"{SECONDS:g} s had passed"
         else:
             try:
                 measurements.append(measurement(probe))
@@ -159,10 +144,10 @@ def measure(
                 left_out[probe.what] = str(error)
             except jax.errors.JaxRuntimeError as error:  # mostly for lack of memory
                 left_out[probe.what] = in_one_line(error)
-        say(f"{probe.what}: {left_out.get(probe.what) or _in_words(measurements[-1])}")
+        print(f"{probe.what}: {left_out.get(probe.what) or _in_words(measurements[-1])}")
     if importlib.util.find_spec("opacus") is None:
         left_out["Opacus"] = "it is not installed: pip install '.[opacus]'"
-    elif time.monotonic() - began <= seconds:
+    elif time.monotonic() - began <= SECONDS:
         measurements += [
             {"what": example.what, "value": example.value, "unit": example.unit} for example in pfl.clipping_cnn()
         ]

@@ -4,26 +4,25 @@ import time
 
 import numpy as np
 
-from bench.data.files import DataFiles
 from bench.papers import SWEEPS
 from bench.papers.isrl import reference
 from bench.perf.measure import Grid, Measurement, against_loop, time_grid
 from bench.sweeps.points import resolve
 
 
-def odd_even_grid(data_files: DataFiles | None = None) -> Grid:
+def odd_even_grid() -> Grid:
     """Return localized MB-SGD on MNIST odd/even, two phases of ten rounds, with all points that share a program."""
     sweep = SWEEPS["isrl_odd_even"]("paper")
-    tasks = {name: sweep.task(name, 0, data_files) for name in sweep.tasks}
+    tasks = {name: sweep.task(name, 0) for name in sweep.tasks}
     ((name, task),) = tasks.items()
     arguments = {"num_phases": 2, "phase_rounds": 10, "num_sampled": task.num_clients}
     points = [p for p in resolve(sweep, tasks)[name] if arguments.items() <= p.args.items()]
     return Grid(task, points, points[0].num_rounds, points[0].num_rounds)
 
 
-def isrl_odd_even(data_files: DataFiles | None = None) -> list[Measurement]:
+def isrl_odd_even() -> list[Measurement]:
     """Time `odd_even_grid` against its loop."""
-    grid = odd_even_grid(data_files)
+    grid = odd_even_grid()
     task, args, rounds = grid.task, grid.points[-1].args, grid.num_rounds
     x, y = (np.asarray(leaf, np.float64) for leaf in task.train)
     half, quarter = x.shape[1] // 2, x.shape[1] // 4

@@ -3,7 +3,6 @@
 import numpy as np
 
 from bench.algorithms import ALGORITHMS
-from bench.data.files import DataFiles, with_files
 from bench.data.tasks.registry import task_named
 from bench.perf.measure import Grid, Measurement, points_in_words, time_grid
 from bench.sweeps.points import resolve
@@ -14,9 +13,9 @@ POINTS, ROUNDS = 2, 2
 TASKS = ("digits_cnn", "shakespeare")  # those of cifar_users_cnn take minutes each on a CPU
 
 
-def local_steps_grid(name: str, data_files: DataFiles | None = None) -> Grid:
+def local_steps_grid(name: str) -> Grid:
     """Return rounds of private FedAvg on a task of the comparisons whose model is a network."""
-    task = with_files(task_named(name), data_files)(0)
+    task = task_named(name)(0)
     points = grid(
         num_sampled=USERS,
         batch_size=EXAMPLES,
@@ -31,14 +30,14 @@ def local_steps_grid(name: str, data_files: DataFiles | None = None) -> Grid:
     return Grid(task, resolve(sweep, {name: task})[name], ROUNDS, ROUNDS)
 
 
-def _time(name: str, data_files: DataFiles | None) -> Measurement:
-    timed = time_grid(local_steps_grid(name, data_files))
+def _time(name: str) -> Measurement:
+    timed = time_grid(local_steps_grid(name))
     rate = USERS * STEPS * EXAMPLES / timed.seconds
     return Measurement(
         f"local_steps on {name}: training, evaluation included", rate, "examples/s", "", points_in_words(timed)
     )
 
 
-def local_steps(data_files: DataFiles | None = None) -> list[Measurement]:
+def local_steps() -> list[Measurement]:
     """Time the rounds on each task of TASKS, with the number of examples a second."""
-    return [_time(name, data_files) for name in TASKS]
+    return [_time(name) for name in TASKS]

@@ -2,26 +2,19 @@
 
 import numpy as np
 
-from bench.data.files import DataFiles
-from bench.data.task import Task
 from bench.papers import SWEEPS
 from bench.papers.ppsgd import reference
 from bench.perf.measure import Grid, Measurement, against_loop, time_grid, time_rounds
-from bench.sweeps.points import Point, resolve
-from bench.sweeps.spec import Sweep
-
-
-def published(sweep: Sweep, clip_norm: float, data_files: DataFiles | None = None) -> tuple[Task, list[Point]]:
-    """Return the first task of a sweep, and the points of PPSGD's published grid on it at a clipping norm."""
-    tasks = {name: sweep.task(name, 0, data_files) for name in sweep.tasks}
-    points = resolve(sweep._replace(entries={"PPSGD": sweep.entries["PPSGD"]}), tasks)
-    name, *_ = tasks
-    return tasks[name], [point for point in points[name] if point.args["clip_norm"] == clip_norm]
+from bench.sweeps.points import resolve
 
 
 def synthetic_grid() -> Grid:
     """Return the published synthetic grid at C = 10: 1,000 users, 100 features, everybody in every round."""
-    task, points = published(SWEEPS["ppsgd_synthetic"]("paper"), 10)
+    sweep = SWEEPS["ppsgd_synthetic"]("paper")
+    name = next(iter(sweep.tasks))
+    task = sweep.task(name, 0)
+    resolved = resolve(sweep._replace(entries={"PPSGD": sweep.entries["PPSGD"]}), {name: task})[name]
+    points = [point for point in resolved if point.args["clip_norm"] == 10]
     return Grid(task, points, points[0].eval_every, 50)
 
 

@@ -7,16 +7,15 @@ processes, in the same way.
 
 import time
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import NamedTuple
 
 from rich.console import Console
 from rich.table import Table
 
-from bench.data.files import DataFiles, with_files
 from bench.execution import memory, resources
 from bench.perf import grids, isrl, limits, networks, p2p, pfl, ppsgd, users
-from bench.perf.measure import Workload, workload_of
+from bench.perf.measure import Grid, Workload, workload_of
 from bench.processes import Workers, cores
 
 SECONDS = 1.0  # the least time for which a workload runs
@@ -28,39 +27,18 @@ NOTE = (
     "workers. With all workers, the time is that of all together for one unit."
 )
 
-# Workload -> its points, and benchmark -> its other workloads by name. Where a benchmark has several workloads, what
-# stands before the comma is its name.
-GRIDS: dict[str, Callable] = {
-    "ppsgd_synthetic": ppsgd.synthetic_grid,
-    "isrl_odd_even": isrl.odd_even_grid,
-    "p2p_descent": p2p.descent_grid,
-    "fedavg_round": grids.fedavg_grid,
-    **{f"local_steps, {name}": partial(networks.local_steps_grid, name) for name in networks.TASKS},
-}
-OTHERS: dict[str, dict[str, Callable[[], Workload]]] = {
+# Benchmark -> its workloads by name.
+WORKLOADS: dict[str, dict[str, Callable[[], Grid | Workload]]] = {
+    "ppsgd_synthetic": {"ppsgd_synthetic": ppsgd.synthetic_grid},
+    "isrl_odd_even": {"isrl_odd_even": isrl.odd_even_grid},
+    "p2p_descent": {"p2p_descent": p2p.descent_grid},
+    "fedavg_round": {"fedavg_round": grids.fedavg_grid},
+    "local_steps": {f"local_steps, {name}": partial(networks.local_steps_grid, name) for name in networks.TASKS},
     "clipping_cnn": {"clipping_cnn": pfl.cnn_workload},
     "clipping_scattering": {"clipping_scattering": pfl.scattering_workload},
     "clipping_colour": {f"clipping_colour, {name}": partial(pfl.colour_workload, name) for name in pfl.COLOUR},
     "users": {f"users, {name}": partial(users.round_of_many, name) for name in users.ARGS},
 }
-
-
-def workloads(name: str) -> list[str]:
-    """Return the names of a benchmark's workloads."""
-    return [work for work in GRIDS if name in (work, work.partition(",")[0])] or list(OTHERS.get(name, ()))
-
-
-def make(name: str, data_files: DataFiles, budget: float) -> Workload:
-    """Return a workload by its name.
-
-    Args:
-        name: a name returned by `workloads`.
-        data_files: the allowed sources of data.
-        budget: bytes that its program may need, where its memory can be limited.
-    """
-    if name in GRIDS:
-        return workload_of(with_files(GRIDS[name], data_files)(), budget)
-    return next(workloads_of[name] for workloads_of in OTHERS.values() if name in workloads_of)()
 
 
 class WorkerRates(NamedTuple):
@@ -99,35 +77,37 @@ def rate(workload: Workload, *, several: bool, seconds: float = SECONDS) -> floa
 
 # ---- In a worker ----
 
-_made = cache(make)
+_prepared: list[Workload] = []  # the one that is measured now
 
 
-def _prepare(arguments: tuple[str, DataFiles, float]) -> None:
-    _made.cache_clear()
-    _made(*arguments).run()
+def _prepare(benchmark: str, name: str, budget: float) -> None:
+    """Make a workload, whose program may need `budget` bytes where its memory can be limited, and run it once."""
+    _prepared.clear()  # before the next one needs memory
+    made = WORKLOADS[benchmark][name]()
+    _prepared.append(workload_of(made, budget) if isinstance(made, Grid) else made)
+    _prepared[0].run()
 
 
-def _limits(arguments: tuple[str, DataFiles, float], begin: float, several: bool) -> tuple[float, float]:
-    workload = _made(*arguments)
+def _limits(begin: float, several: bool) -> tuple[float, float]:
     time.sleep(max(0.0, begin - time.time()))
-    return limits.least_seconds(workload, several)
+    return limits.least_seconds(_prepared[0], several)
 
 
-def _rate(arguments: tuple[str, DataFiles, float], begin: float, several: bool) -> tuple[str, int, float, float, float]:
-    unit, points, work = _made(*arguments).unit, _made(*arguments).points, _made(*arguments).work
+def _rate(begin: float, several: bool) -> tuple[str, int, float, float, float]:
+    (workload,) = _prepared
     time.sleep(max(0.0, begin - time.time()))
-    return unit, points, work.flops, work.bytes, rate(_made(*arguments), several=several)
+    return workload.unit, workload.points, workload.work.flops, workload.work.bytes, rate(workload, several=several)
 
 
 # ---- In the driver ----
 
 
-def _measured(workers: Workers, number: int, arguments: tuple[str, DataFiles, float]) -> list[WorkerRates]:
+def _measured(workers: Workers, number: int) -> list[WorkerRates]:
     """Return the rates of so many workers when they run at the same time."""
 
     def in_all_workers(function):
         begin = time.time() + LEAD
-        orders = [workers.submit(function, arguments, begin, number > 1) for _ in range(number)]
+        orders = [workers.submit(function, begin, number > 1) for _ in range(number)]
         return [order.result() for order in orders]
 
     limit_seconds = in_all_workers(_limits)
@@ -166,19 +146,17 @@ def _limit(rates: Sequence[WorkerRates]) -> tuple[float, str]:
     )
 
 
-def report(benchmark: str, data_files: DataFiles, console: Console) -> dict[str, dict[str, float]]:
+def report(benchmark: str, console: Console) -> dict[str, dict[str, float]]:
     """Print a line for each workload of a benchmark on one core, and one with all workers.
 
     Args:
         benchmark: its name; nothing is printed for one without a limit.
-        data_files: the allowed sources of data.
         console: the console to print on.
 
     Returns:
         Workload -> where its workers ran, "1 core" -> the share of the limit that it reached.
     """
-    chosen = workloads(benchmark)
-    if not chosen:
+    if benchmark not in WORKLOADS:
         return {}
     gpus = resources.gpus()
     places = [((), {"CUDA_VISIBLE_DEVICES": gpu}) for gpu in gpus] or [((core,), {}) for core in cores()]
@@ -187,13 +165,12 @@ def report(benchmark: str, data_files: DataFiles, console: Console) -> dict[str,
     reached: dict[str, dict[str, float]] = {}
     table = Table("workload", "unit", "on", "ms a unit", "GFLOP/s", "GB/s", "limit", "reached")
     with Workers(places) as workers:
-        for name in chosen:
-            arguments = name, data_files, budget
-            for future in [workers.submit(_prepare, arguments) for _ in places]:
+        for name in WORKLOADS[benchmark]:
+            for future in [workers.submit(_prepare, benchmark, name, budget) for _ in places]:
                 future.result()
             reached[name] = {}
             for place, number in {several: len(places), single: 1}.items() if len(places) > 1 else [(single, 1)]:
-                rates = _measured(workers, number, arguments)
+                rates = _measured(workers, number)
                 table.add_row(*row(name, place, rates))
                 reached[name][place] = share_of_limit(rates)
     console.print(table)

@@ -94,7 +94,7 @@ def _line(counts, values, count: int) -> float:
     return values[0] + slope * (count - counts[0])
 
 
-def users(counts=COUNTS) -> list[Measurement]:
+def users() -> list[Measurement]:
     """Measure a round of private FedAvg and of PPSGD at 1,000 to a million users; up to 100,000 of them take part.
 
     Numbers of users that do not fit in memory are left out.
@@ -102,7 +102,7 @@ def users(counts=COUNTS) -> list[Measurement]:
     free = memory.available()
     rows_of: dict[str, list[RoundCost]] = {name: [] for name in ARGS}
     sizes = []
-    for count in counts:
+    for count in COUNTS:
         # The data, and every user's own model before and after a round.
         if 4 * count * (EXAMPLES + 2) * (FEATURES + 1) * 3 > free:
             break

@@ -17,8 +17,8 @@ def rates(rate, arithmetic_s, moving_s):
 
 
 def test_every_benchmark_has_workloads_but_those_of_whole_runs_of_many_methods_and_of_commands():
-    assert [name for name in BENCHMARKS if not shares.workloads(name)] == ["commands"]
-    assert {*(work.partition(",")[0] for work in shares.GRIDS), *shares.OTHERS} <= set(BENCHMARKS)
+    assert [name for name in BENCHMARKS if name not in shares.WORKLOADS] == ["commands"]
+    assert set(shares.WORKLOADS) <= set(BENCHMARKS)
 
 
 def test_the_line_of_one_worker_names_the_limit_that_binds():
