@@ -21,7 +21,7 @@ from rich.table import Table
 
 from bench.errors import InputError, cannot_write
 from bench.files import record, recorded, write_whole
-from bench.perf import accelerator, commands, grids, isrl, networks, p2p, pfl, ppsgd, shares, users
+from bench.perf import accelerator, commands, isrl, networks, p2p, pfl, ppsgd, shares, users
 from bench.perf.measure import Measurement
 from bench.sweeps.rows import commit
 
@@ -29,7 +29,7 @@ BENCHMARKS: dict[str, Callable[..., list[Measurement]]] = {
     "ppsgd_synthetic": ppsgd.ppsgd_synthetic,
     "isrl_odd_even": isrl.isrl_odd_even,
     "p2p_descent": p2p.p2p_descent,
-    "fedavg_round": grids.fedavg_round,
+    "fedavg_round": users.fedavg_round,
     "local_steps": networks.local_steps,
     "clipping_cnn": pfl.clipping_cnn,
     "clipping_scattering": pfl.clipping_scattering,

@@ -6,7 +6,7 @@ import numpy as np
 
 from bench.papers import SWEEPS
 from bench.papers.isrl import reference
-from bench.perf.measure import Grid, Measurement, against_loop, time_grid
+from bench.perf.measure import Grid, Measurement, against_loop
 from bench.sweeps.points import resolve
 
 
@@ -41,4 +41,4 @@ def isrl_odd_even() -> list[Measurement]:
         **numbers,
     )
     loop_s = (time.perf_counter() - began) / rounds
-    return against_loop("isrl_odd_even", time_grid(grid), loop_s, 50)
+    return against_loop("isrl_odd_even", grid, loop_s)

@@ -2,11 +2,9 @@
 
 import numpy as np
 
-from bench.algorithms import ALGORITHMS
 from bench.data.tasks.registry import task_named
-from bench.perf.measure import Grid, Measurement, points_in_words, time_grid
-from bench.sweeps.points import resolve
-from bench.sweeps.spec import Entry, Sweep, grid
+from bench.perf.measure import Grid, Measurement, grid_of, time_grid
+from bench.sweeps.spec import grid
 
 USERS, EXAMPLES, STEPS = 50, 10, 5  # in a round, of a user in a step, steps of a user
 POINTS, ROUNDS = 2, 2
@@ -15,7 +13,6 @@ TASKS = ("digits_cnn", "shakespeare")  # those of cifar_users_cnn take minutes e
 
 def local_steps_grid(name: str) -> Grid:
     """Return rounds of private FedAvg on a task of the comparisons whose model is a network."""
-    task = task_named(name)(0)
     points = grid(
         num_sampled=USERS,
         batch_size=EXAMPLES,
@@ -25,19 +22,14 @@ def local_steps_grid(name: str) -> Grid:
         clip_norm=1.0,
         noise_multiplier=1.0,
     )
-    entries = {"": Entry(ALGORITHMS["dp_fedavg"], points)}
-    sweep = Sweep("local_steps", "", {name: lambda _: task}, entries, ROUNDS, ROUNDS, 1e-4)
-    return Grid(task, resolve(sweep, {name: task})[name], ROUNDS, ROUNDS)
-
-
-def _time(name: str) -> Measurement:
-    timed = time_grid(local_steps_grid(name))
-    rate = USERS * STEPS * EXAMPLES / timed.seconds
-    return Measurement(
-        f"local_steps on {name}: training, evaluation included", rate, "examples/s", "", points_in_words(timed)
-    )
+    return grid_of(task_named(name)(0), "dp_fedavg", points, ROUNDS, ROUNDS)
 
 
 def local_steps() -> list[Measurement]:
     """Time the rounds on each task of TASKS, with the number of examples a second."""
-    return [_time(name) for name in TASKS]
+    lines = []
+    for name in TASKS:
+        workload, seconds = time_grid(local_steps_grid(name))
+        rate, what = USERS * STEPS * EXAMPLES / seconds, f"local_steps on {name}: training, evaluation included"
+        lines.append(Measurement(what, rate, "examples/s", remarks=workload.points_in_words))
+    return lines

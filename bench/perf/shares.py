@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.execution import memory, resources
-from bench.perf import grids, isrl, limits, networks, p2p, pfl, ppsgd, users
+from bench.perf import isrl, limits, networks, p2p, pfl, ppsgd, users
 from bench.perf.measure import Grid, Workload, workload_of
 from bench.processes import Workers, cores
 
@@ -32,7 +32,7 @@ WORKLOADS: dict[str, dict[str, Callable[[], Grid | Workload]]] = {
     "ppsgd_synthetic": {"ppsgd_synthetic": ppsgd.synthetic_grid},
     "isrl_odd_even": {"isrl_odd_even": isrl.odd_even_grid},
     "p2p_descent": {"p2p_descent": p2p.descent_grid},
-    "fedavg_round": {"fedavg_round": grids.fedavg_grid},
+    "fedavg_round": {"fedavg_round": users.fedavg_grid},
     "local_steps": {f"local_steps, {name}": partial(networks.local_steps_grid, name) for name in networks.TASKS},
     "clipping_cnn": {"clipping_cnn": pfl.cnn_workload},
     "clipping_scattering": {"clipping_scattering": pfl.scattering_workload},

@@ -1,5 +1,5 @@
-"""Rounds of private FedAvg and PPSGD with growing numbers of users: time and memory, with a straight line through the
-first two numbers.
+"""Rounds of private FedAvg and PPSGD on linear models: of a thousand users, and of growing numbers of them, with a
+straight line through the first two.
 """
 
 import gc
@@ -15,8 +15,9 @@ from bench.data.task import Task
 from bench.execution import memory
 from bench.models.additive import squared_loss
 from bench.perf.counts import work_of
-from bench.perf.measure import Measurement, Workload, best_time
+from bench.perf.measure import Grid, Measurement, Workload, best_time, grid_of, time_grid
 from bench.sweeps import engine
+from bench.sweeps.spec import grid
 
 FEATURES, EXAMPLES = 10, 5
 COUNTS = (10**3, 10**4, 10**5, 10**6)
@@ -32,21 +33,38 @@ def _norm(params, task: Task) -> dict:
     return {"norm": jnp.linalg.norm(getattr(params, "w", params))}
 
 
-def generated(num_users: int) -> Task:
-    """Return least squares on random examples."""
+def generated(num_users: int, num_examples: int = EXAMPLES, num_features: int = FEATURES) -> Task:
+    """Return least squares on random examples, as many of every user."""
     rng = np.random.default_rng(0)
     return Task(
-        init_params=jnp.zeros(FEATURES),
-        num_examples=jnp.full(num_users, EXAMPLES, jnp.int32),
+        init_params=jnp.zeros(num_features),
+        num_examples=jnp.full(num_users, num_examples, jnp.int32),
         train=(
-            jnp.asarray(rng.standard_normal((num_users, EXAMPLES, FEATURES), np.float32)),
-            jnp.asarray(rng.standard_normal((num_users, EXAMPLES), np.float32)),
+            jnp.asarray(rng.standard_normal((num_users, num_examples, num_features), np.float32)),
+            jnp.asarray(rng.standard_normal((num_users, num_examples), np.float32)),
         ),
         loss=squared_loss,
         metrics=_norm,
         name=f"users_{num_users}",
         source="generated",
     )
+
+
+def fedavg_grid() -> Grid:
+    """Return one point of user-level private FedAvg: 1,000 users, 100 features, one clipped step on 10 examples."""
+    points = grid(num_sampled=1000, batch_size=10, sampler="all", **ARGS["dp_fedavg"])
+    return grid_of(generated(1000, 10, 100), "dp_fedavg", points, 200, 1000)
+
+
+def fedavg_round() -> list[Measurement]:
+    """Time `fedavg_grid`, with the number of users a second."""
+    chosen = fedavg_grid()
+    _, seconds = time_grid(chosen)
+    rate = 1e-6 * chosen.task.num_clients / seconds
+    return [
+        Measurement("W1: one private FedAvg round", 1e3 * seconds, "ms"),
+        Measurement("W1: client updates", rate, "million/s", "5 to 10", "one point, rounds scanned"),
+    ]
 
 
 def round_of(name: str, task: Task) -> Workload:

@@ -36,8 +36,8 @@ def test_alone_the_fastest_call_counts_and_beside_others_all(monkeypatch):
 
 
 def test_a_grid_becomes_a_workload_with_its_work():
-    from bench.perf.grids import fedavg_grid
     from bench.perf.measure import workload_of
+    from bench.perf.users import fedavg_grid
 
     grid = fedavg_grid()._replace(eval_every=2, num_rounds=4)
     workload = workload_of(grid)
