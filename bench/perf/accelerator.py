@@ -83,12 +83,14 @@ def cell(model: str) -> Workload:
 def probes() -> list[Probe]:
     """Return all measurements, those that matter most first."""
     all_probes = [
-        Probe("DP-SGD, CNN of 26,010 parameters, batch 256", pfl.cnn_workload, pfl.BATCH, "examples/s"),
+        Probe("DP-SGD, CNN of 26,010 parameters, batch 256", partial(pfl.workload, *pfl.CNN), pfl.BATCH, "examples/s"),
         *(
-            Probe(f"DP-SGD on CIFAR-10, {name}, batch 256", partial(pfl.colour_workload, name), pfl.BATCH, "examples/s")
-            for name in pfl.COLOUR
+            Probe(f"DP-SGD on CIFAR-10, {name}, batch 256", partial(pfl.workload, *arguments), pfl.BATCH,
+                  "examples/s")
+            for name, arguments in pfl.COLOUR.items()
         ),
-        Probe("DP-SGD, linear on scattering features, batch 256", pfl.scattering_workload, pfl.BATCH, "examples/s"),
+        Probe("DP-SGD, linear on scattering features, batch 256", partial(pfl.workload, *pfl.SCATTERING), pfl.BATCH,
+              "examples/s"),
         *(
             Probe(f"Bhaskar et al., Table 4, {model}: {EPOCHS} rounds of 10 clients", partial(cell, model), EPOCHS, "s")
             for model in MODELS

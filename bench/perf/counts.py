@@ -8,7 +8,7 @@ once. Nothing is compiled or computed, so shapes are enough.
 import math
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +28,7 @@ ELEMENTWISE = {
 }
 # fmt: on
 LOOKING_UP = {"gather", "dynamic_slice"}  # read as much as they return, not all of their first operand
+UPDATED = {"scatter": 2, "scatter-add": 2, "dynamic_update_slice": 1}  # primitive -> place of what is written
 
 
 class Counts(NamedTuple):
@@ -58,15 +59,13 @@ def count(function: Callable, *args) -> Counts:
     return Counts(_operations(jaxpr), sum(_read(jaxpr)))
 
 
-def _inner(equation) -> list[tuple[Any, float]]:
-    """Return the program within an equation, if any, and how often it runs."""
+def _inner(equation) -> tuple[Any, int] | None:
+    """Return the program within an equation, if any, and how often it runs; of a loop without a known length, once."""
     params = equation.params
-    if equation.primitive.name == "scan":
-        return [(params["jaxpr"].jaxpr, params["length"])]
-    if equation.primitive.name == "while":
-        return [(params["body_jaxpr"].jaxpr, 1)]
-    programs = [params[name] for name in ("jaxpr", "call_jaxpr", "fun_jaxpr") if name in params]
-    return [(getattr(inner, "jaxpr", inner), 1) for inner in programs[:1]]
+    for name in ("body_jaxpr", "jaxpr", "call_jaxpr", "fun_jaxpr"):
+        if name in params:
+            return getattr(params[name], "jaxpr", params[name]), params.get("length", 1)
+    return None
 
 
 def _operations(jaxpr) -> float:
@@ -76,7 +75,8 @@ def _operations(jaxpr) -> float:
         if equation.primitive.name == "cond":  # the branch that does most
             total += max(_operations(branch.jaxpr) for branch in equation.params["branches"])
         elif inner := _inner(equation):
-            total += sum(times * _operations(body) for body, times in inner)
+            body, times = inner
+            total += times * _operations(body)
         elif jnp.issubdtype(equation.outvars[0].aval.dtype, jnp.floating):
             total += _flops(equation)
     return total
@@ -120,19 +120,15 @@ def _read(jaxpr) -> list[float]:
         if name in LOOKING_UP:
             add(inputs[0], sum(map(_size, equation.outvars)))
             inputs = inputs[1:]
-        elif name in (
-            "scatter",
-            "scatter-add",
-            "dynamic_update_slice",
-        ):  # in place, where the operand is not used again
-            add(inputs[0], _size(inputs[2] if name != "dynamic_update_slice" else inputs[1]))
+        elif name in UPDATED:  # in place, where the operand is not used again
+            add(inputs[0], _size(inputs[UPDATED[name]]))
             inputs = inputs[1:]
-        elif name in ("cond", "while", "scan") or _inner(equation):
+        elif name == "cond" or _inner(equation):
             for variable, amount in zip(inputs, _read_within(equation), strict=True):
                 add(variable, amount)
             continue
         for variable in inputs:
-            add(variable, _size(variable) if not isinstance(variable, core.Literal) else 0.0)
+            add(variable, math.inf)
     return [touched.get(variable, 0.0) for variable in jaxpr.invars]
 
 
@@ -143,10 +139,9 @@ def _read_within(equation) -> list[float]:
         branches = np.array([_read(branch.jaxpr) for branch in params["branches"]])
         return [_size(equation.invars[0]), *branches.max(0).tolist()]
     if name == "while":
-        test, body = params["cond_nconsts"], params["body_nconsts"]
-        of_body = _read(params["body_jaxpr"].jaxpr)
-        return [*map(_size, equation.invars[:test]), *of_body[:body], *of_body[body:]]
-    ((body, times),) = _inner(equation)
+        test = params["cond_nconsts"]
+        return [*map(_size, equation.invars[:test]), *_read(params["body_jaxpr"].jaxpr)]
+    body, times = cast(tuple, _inner(equation))
     return [times * amount for amount in _read(body)]
 
 

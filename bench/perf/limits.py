@@ -24,20 +24,10 @@ def peak_flops(several: bool) -> float:
     return 2 * size**3 / best_time(lambda: jax.block_until_ready(product(x)))
 
 
-def bandwidth(size: float, several: bool) -> float:
-    """Return the bytes a second of `x = y - x` on arrays of `size` bytes together, from the nearest cache that holds
-    them, or from memory.
-
-    Args:
-        size: bytes; the next power of two from 64 kB to 256 MB is used.
-        several: as for `peak_flops`.
-    """
-    return _bandwidth(2 ** min(POWERS[1], max(POWERS[0], (int(size) - 1).bit_length())), several)
-
-
 @cache
-def _bandwidth(size: int, several: bool) -> float:
-    del several  # it only distinguishes cached results
+def bandwidth(size: int, several: bool) -> float:
+    """Return the bytes a second of `x = y - x` on arrays of `size` bytes together, from the nearest cache that holds
+    them, or from memory; `several` as for `peak_flops`."""
     numbers, turns = size // 8, max(1, 2**26 // size)
     # A call takes microseconds, so it has many turns. Each turn needs the result of the one before.
     subtract = jax.jit(lambda x, y: jax.lax.fori_loop(0, turns, lambda _, x: y - x, x), donate_argnums=0)
@@ -52,5 +42,5 @@ def _bandwidth(size: int, several: bool) -> float:
 
 def least_seconds(workload: Workload, several: bool = False) -> tuple[float, float]:
     """Return the seconds of one unit of a workload at the peak of arithmetic, and at that of moving its data."""
-    moved = workload.work.bytes / bandwidth(workload.bytes, several)
-    return workload.work.flops / peak_flops(several), moved
+    power = min(POWERS[1], max(POWERS[0], (int(workload.bytes) - 1).bit_length()))
+    return workload.work.flops / peak_flops(several), workload.work.bytes / bandwidth(2**power, several)

@@ -26,9 +26,12 @@ from bench.perf.measure import Measurement, Workload
 
 BATCH = 256
 POOL = 6000  # examples of a client
+# Data set, model, and shape and type of its inputs.
+CNN = ("mnist", "papernot_cnn", (28, 28, 1), jnp.float32)
+SCATTERING = ("mnist", "scatter_linear", (7, 7, 81), jnp.float16)
 COLOUR = {
-    "CNN": ("cnn_tempered", (32, 32, 3), jnp.float32),
-    "scattering + CNN": ("scatter_cnn", (8, 8, 243), jnp.float16),
+    "CNN": ("cifar10", "cnn_tempered", (32, 32, 3), jnp.float32),
+    "scattering + CNN": ("cifar10", "scatter_cnn", (8, 8, 243), jnp.float16),
 }
 STEP_SIZE, CLIP_NORM, NOISE_MULTIPLIER = 0.3, 1.0, 1.0
 REPEATS, REPEAT_SECONDS = 15, 0.3
@@ -59,8 +62,9 @@ def _in_turn(steps: dict[str, Callable[[], object]]) -> dict[str, StepTimes]:
             elapsed = time.perf_counter() - began, time.process_time() - busy
             times_of[name].append(np.divide(elapsed, calls[name]))
     return {
-        name: StepTimes(*np.min(times, axis=0)[:1], *np.median(times, axis=0)[:1], *np.min(times, axis=0)[1:])
+        name: StepTimes(np.min(wall), np.median(wall), np.min(cores))
         for name, times in times_of.items()
+        for wall, cores in [np.transpose(times)]
     }
 
 
@@ -185,7 +189,8 @@ def _opacus_steps(inputs, labels) -> dict[str, Callable]:
 # ---- Reports ----
 
 
-def _workload(dataset: str, model: str, shape: tuple[int, ...], dtype) -> Workload:
+def workload(dataset: str, model: str, shape: tuple[int, ...], dtype) -> Workload:
+    """Return a step with a batch of BATCH."""
     module, params, pool = _client(dataset, model, shape, dtype)
     rows = jnp.asarray(np.sort(np.random.default_rng(1).choice(POOL, BATCH, replace=False)), jnp.int32)
     program = _program(_kernel, module, params, pool, BATCH)
@@ -196,21 +201,6 @@ def _workload(dataset: str, model: str, shape: tuple[int, ...], dtype) -> Worklo
     work = count(only(partial(_step, _kernel, module), on_cpu=True), *arguments)
     size = memory.temp_size_in_bytes + memory.argument_size_in_bytes
     return Workload(lambda: jax.block_until_ready(program(*arguments)), "step", 1, work, size)
-
-
-def cnn_workload() -> Workload:
-    """Return the step of `clipping_cnn`."""
-    return _workload("mnist", "papernot_cnn", (28, 28, 1), jnp.float32)
-
-
-def scattering_workload() -> Workload:
-    """Return the step of `clipping_scattering`."""
-    return _workload("mnist", "scatter_linear", (7, 7, 81), jnp.float16)
-
-
-def colour_workload(name: str) -> Workload:
-    """Return a step of `clipping_colour`, by its name in COLOUR."""
-    return _workload("cifar10", *COLOUR[name])
 
 
 def _lines(what: str, timed: dict[str, StepTimes], memory: dict[str, float]) -> list[Measurement]:
@@ -227,7 +217,7 @@ def _lines(what: str, timed: dict[str, StepTimes], memory: dict[str, float]) -> 
 
 def clipping_cnn() -> list[Measurement]:
     """Time a step of DP-SGD with the CNN of 26,010 parameters, batch 256."""
-    module, params, pool = _client("mnist", "papernot_cnn", (28, 28, 1), jnp.float32)
+    module, params, pool = _client(*CNN)
     steps, memory = _jax_steps(module, params, pool)
     what = "W2: DP-SGD, CNN"
     if importlib.util.find_spec("opacus") is None:
@@ -249,16 +239,14 @@ def clipping_cnn() -> list[Measurement]:
 def clipping_colour() -> list[Measurement]:
     """Time a step of DP-SGD with the networks for CIFAR-10, batch 256; plain vmap(grad) would need gigabytes."""
     lines = []
-    for name in COLOUR:
-        workload = colour_workload(name)
-        timed = _in_turn({"here": workload.run})
-        lines += _lines(f"DP-SGD on CIFAR-10, {name}", timed, {})
+    for name, arguments in COLOUR.items():
+        lines += _lines(f"DP-SGD on CIFAR-10, {name}", _in_turn({"here": workload(*arguments).run}), {})
     return lines
 
 
 def clipping_scattering() -> list[Measurement]:
     """Time a step of DP-SGD with the linear classifier of MNIST's scattering features, 47,638 parameters, batch 256."""
-    module, params, pool = _client("mnist", "scatter_linear", (7, 7, 81), jnp.float16)
+    module, params, pool = _client(*SCATTERING)
     steps, memory = _jax_steps(module, params, pool)
     timed, what = _in_turn(steps), "W2: DP-SGD, scattering + linear"
     ratio = timed["plain vmap(grad)"].best / timed["here"].best

@@ -34,9 +34,11 @@ WORKLOADS: dict[str, dict[str, Callable[[], Grid | Workload]]] = {
     "p2p_descent": {"p2p_descent": p2p.descent_grid},
     "fedavg_round": {"fedavg_round": users.fedavg_grid},
     "local_steps": {f"local_steps, {name}": partial(networks.local_steps_grid, name) for name in networks.TASKS},
-    "clipping_cnn": {"clipping_cnn": pfl.cnn_workload},
-    "clipping_scattering": {"clipping_scattering": pfl.scattering_workload},
-    "clipping_colour": {f"clipping_colour, {name}": partial(pfl.colour_workload, name) for name in pfl.COLOUR},
+    "clipping_cnn": {"clipping_cnn": partial(pfl.workload, *pfl.CNN)},
+    "clipping_scattering": {"clipping_scattering": partial(pfl.workload, *pfl.SCATTERING)},
+    "clipping_colour": {
+        f"clipping_colour, {name}": partial(pfl.workload, *arguments) for name, arguments in pfl.COLOUR.items()
+    },
     "users": {f"users, {name}": partial(users.round_of_many, name) for name in users.ARGS},
 }
 

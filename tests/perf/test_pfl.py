@@ -13,7 +13,7 @@ from bench.perf.counts import count
 @pytest.mark.slow
 def test_both_programs_make_the_same_step(monkeypatch):
     monkeypatch.setattr(pfl, "POOL", 40)
-    module, params, pool = pfl._client("mnist", "scatter_linear", (7, 7, 81), jnp.float16)
+    module, params, pool = pfl._client(*pfl.SCATTERING)
     rows = jnp.arange(3, 38, dtype=jnp.int32)  # not a multiple of a micro-batch
     key = jax.random.key(1)
     plain, here = (
@@ -33,8 +33,9 @@ def test_all_examples_of_a_step_are_counted(monkeypatch, name):
     flops = {}
     for batch in (8, 16):
         monkeypatch.setattr(pfl, "BATCH", batch)
-        flops[batch] = pfl.colour_workload(name).work.flops
-    module, shape = network("cifar10", pfl.COLOUR[name][0]).module, pfl.COLOUR[name][1]
+        flops[batch] = pfl.workload(*pfl.COLOUR[name]).work.flops
+    dataset, model, shape, _ = pfl.COLOUR[name]
+    module = network(dataset, model).module
     params = jax.eval_shape(lambda: module.init(jax.random.key(0), jnp.zeros((1, *shape)))["params"])
     inputs = jax.ShapeDtypeStruct((1, *shape), jnp.float32)
     forward = count(lambda params, x: module.apply({"params": params}, x), params, inputs).flops
