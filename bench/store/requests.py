@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import TypeAdapter, ValidationError
+
 from bench.errors import InputError, cannot_write
 from bench.files import write_whole
 from bench.store import KEPT, SMOKE
@@ -78,15 +80,11 @@ def read_request(folder: Path) -> GridRequest | None:
     """
     path = folder / REQUEST
     try:
-        request = GridRequest(**json.loads(path.read_bytes()))
-        usable = all(isinstance(values, list) for values in request.grid.values()) and isinstance(request.sweep, str)
+        return TypeAdapter(GridRequest).validate_json(path.read_bytes(), strict=True)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError, AttributeError):
-        usable = False
-    if not usable:
-        raise InputError(f"{path} is damaged: copy the file again, or move the folder elsewhere")
-    return request
+    except (OSError, ValidationError):
+        raise InputError(f"{path} is damaged: copy the file again, or move the folder elsewhere") from None
 
 
 def write_request(folder: Path, request: GridRequest) -> None:
