@@ -70,23 +70,25 @@ def merge(
     """
     left_out: list[str] = []
     sources = [source for folder in folders for source in sources_in(Path(folder), left_out)]
-    by_target: dict[tuple[str, str], list[PartsFolder]] = {}
+    groups: dict[tuple[Path, str | None], list[PartsFolder]] = {}
     for source in sources:
-        by_target.setdefault((kind_of(source.scale), source.sweep), []).append(source)
+        kind = source.request.kind if source.request else None
+        groups.setdefault((out / kind_of(source.scale) / source.sweep, kind), []).append(source)
     jobs = []
-    for (kind, name), group in by_target.items():
-        stored = read_request(out / kind / name)
-        for of_kind in dict.fromkeys(source.request.kind if source.request else None for source in group):
-            members = [source for source in group if (source.request.kind if source.request else None) == of_kind]
-            requests = [source.request for source in members if source.request]
-            if requests:  # for the values of all of them
-                same = [stored] if stored is not None and stored.kind == of_kind else []
-                members[0] = members[0]._replace(request=reduce(GridRequest.joined, [*same, *requests]))
-            if current := _sweeps_of(sweeps, members[0], left_out):
-                jobs.append((out / kind / name, members, points_of(current, data_files or DataFiles())))
+    for (folder, kind), group in groups.items():
+        stored = read_request(folder)
+        same = [stored] if stored is not None and stored.kind == kind else []
+        requests = [*same, *(source.request for source in group if source.request)]
+        request = reduce(GridRequest.joined, requests) if requests else None  # for the values of all of them
+        try:
+            current = sweeps_named(sweeps, group[0].sweep, group[0].scale, request)
+        except InputError as error:
+            left_out.append(f"{group[0].folder}: {error}")
+        else:
+            jobs.append((folder, group, request, points_of(current, data_files or DataFiles())))
     merged, notes = [], []
-    for folder, group, points in jobs:
-        outcome = _into(folder, group, points, left_out, notes)
+    for folder, group, request, points in jobs:
+        outcome = _into(folder, group, request, points, left_out, notes)
         merged += [outcome] if outcome else []
     return merged, left_out, notes
 
@@ -113,15 +115,6 @@ def sources_in(folder: Path, left_out: list[str]) -> list[PartsFolder]:
             scale = str(table["scale"][0]) if "scale" in table.column_names else ""
             sources.append(PartsFolder(place, scale, str(table["sweep"][0]), read_request(place)))
     return sources
-
-
-def _sweeps_of(sweeps: Sweeps, source: PartsFolder, left_out: list[str]) -> list[Sweep]:
-    """Return the current sweeps of a folder's runs; where there are none, that is added to `left_out`."""
-    try:
-        return sweeps_named(sweeps, source.sweep, source.scale, source.request)
-    except InputError as error:
-        left_out.append(f"{source.folder}: {error}")
-        return []
 
 
 def sweeps_named(sweeps: Sweeps, name: str, scale: str, request: GridRequest | None) -> list[Sweep]:
@@ -163,10 +156,14 @@ def points_of(sweeps: Iterable[Sweep], data_files: DataFiles) -> dict[str, Point
 
 
 def _into(
-    folder: Path, sources: list[PartsFolder], points: dict[str, Point], left_out: list[str], notes: list[str]
+    folder: Path,
+    sources: list[PartsFolder],
+    request: GridRequest | None,
+    points: dict[str, Point],
+    left_out: list[str],
+    notes: list[str],
 ) -> Merged | None:
     with Store(folder) as store:
-        request = sources[0].request
         stored = read_request(folder)
         same = (stored.kind if stored else None) == (request.kind if request else None)
         if not same and (stored is not None or parts_in(folder)):

@@ -88,8 +88,7 @@ def status(sweep: Sweep, scale: str, folder: Path) -> Status:
     runs, problems = runs_there(folder)
     entries, matched = {}, 0
     for label, entry in sweep.entries.items():
-        of_entry = runs[runs["algorithm"] == label] if len(runs) else runs
-        entries[label], count = _coverage(sweep, entry, of_entry, runs)
+        entries[label], count = _coverage(sweep, label, entry, runs)
         matched += count
     return Status(sweep.name, scale, folder, entries, len(runs) - matched, problems)
 
@@ -107,38 +106,31 @@ def runs_there(folder: Path) -> tuple[pd.DataFrame, list[str]]:
         frames.append(table.take(rows.drop_duplicates(IDENTITY, keep="last").index.to_numpy()).to_pandas())
     unified(schemas)
     if not frames:
-        return pd.DataFrame(), problems
+        return pd.DataFrame(columns=[*IDENTITY, "algorithm", *NEEDED]).astype({"trial": int, "seed": int}), problems
     runs = pd.concat(frames, ignore_index=True)
     return runs.drop_duplicates(IDENTITY).reset_index(drop=True), problems
 
 
-def _coverage(sweep: Sweep, entry: Entry, runs: pd.DataFrame, all_runs: pd.DataFrame) -> tuple[Coverage, int]:
+def _coverage(sweep: Sweep, label: str, entry: Entry, all_runs: pd.DataFrame) -> tuple[Coverage, int]:
     """Return how much of an entry has been run, and how many of the folder's runs belong to it."""
-    rows = [
-        {str(k): v for k, v in record.items() if k != "task"}
-        | arguments(entry.method, {str(k): v for k, v in record.items()})
-        for record in entry.points.to_dict("records")
-    ]
-    points = pd.DataFrame(rows)
+    records = ({str(name): value for name, value in row.items()} for row in entry.points.to_dict("records"))
+    points = pd.DataFrame([record | arguments(entry.method, record) for record in records]).drop(
+        columns="task", errors="ignore"
+    )
     names = [name for name in points if name not in entry.computed]
     repetitions = pd.DataFrame(sweep.repetitions(entry), columns=["trial", "seed"])
     keys = rows_as_text(points, names)
-    total = len(points) * len(repetitions)
-    present = pd.DataFrame(columns=["key", "trial", "seed"])
-    runs = runs[runs["version"] == entry.method.version] if len(runs) else runs
-    if len(runs):
-        settings = rows_as_text(runs, names, defaults_of(entry.method))
-        present = runs[["point", "trial", "seed"]].assign(key=settings)
-        present = present[present["key"].isin(set(keys))].merge(repetitions, on=["trial", "seed"])
+    runs = all_runs[(all_runs["algorithm"] == label) & (all_runs["version"] == entry.method.version)]
+    present = runs[["trial", "seed"]].assign(key=rows_as_text(runs, names, defaults_of(entry.method)))
+    present = present[present["key"].isin(set(keys))].merge(repetitions, on=["trial", "seed"])
     # Points that differ only in the task share a key, so up to their number of its runs count.
     counts = keys.value_counts()
-    copies = present.groupby(["key", "trial", "seed"]).size() if len(present) else pd.Series(dtype=int)
-    most = counts.reindex(copies.index.get_level_values("key")).to_numpy() if len(copies) else np.array([])
-    have = copies.clip(upper=most).groupby("key").sum() if len(copies) else pd.Series(dtype=int)
-    share = have.reindex(keys).fillna(0).to_numpy() / counts.reindex(keys).to_numpy()
-    missing = len(repetitions) - share.astype(float)
+    copies = present.value_counts(["key", "trial", "seed"])
+    most = counts.reindex(copies.index.get_level_values("key")).to_numpy()
+    have = copies.clip(upper=most).groupby("key").sum()
+    missing = len(repetitions) - keys.map(have).fillna(0.0).astype(float) / keys.map(counts)
     hours = _hours(entry, points.assign(missing=missing), runs, all_runs)
-    return Coverage(total, int(have.sum()), hours), len(present)
+    return Coverage(len(points) * len(repetitions), int(have.sum()), hours), len(present)
 
 
 def _hours(entry: Entry, points: pd.DataFrame, runs: pd.DataFrame, all_runs: pd.DataFrame) -> float | None:
@@ -155,10 +147,9 @@ def _hours(entry: Entry, points: pd.DataFrame, runs: pd.DataFrame, all_runs: pd.
     labels = [name for name in LABELS if name in points]
     apart = list(dict.fromkeys([*(name for name in keywords if name not in traced), *labels]))
     keys, seconds = rows_as_text(todo, apart), pd.Series(np.nan, todo.index)
-    for names in (apart, labels) if len(runs) else ():
-        seconds = seconds.fillna(
-            rows_as_text(todo, names).map(runs["wall_s"].groupby(rows_as_text(runs, names)).mean())
-        )
+    for names in (apart, labels):
+        rates = runs["wall_s"].astype(float).groupby(rows_as_text(runs, names)).mean()
+        seconds = seconds.fillna(rows_as_text(todo, names).map(rates))
     seconds = seconds.fillna((runs if len(runs) else all_runs)["wall_s"].mean())
     compiled = keys.nunique() * runs["compile_s"].mean() if len(runs) else 0.0
     return float((seconds * todo["missing"]).sum() + compiled) / 3600
