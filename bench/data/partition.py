@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from bench.errors import InputError
+
+TEST, VALIDATION = 0.2, 0.1  # shares of each client's examples
 
 
 def pack(arrays: Sequence[np.ndarray], capacity: int | None = None) -> np.ndarray:
@@ -22,6 +26,18 @@ def pack(arrays: Sequence[np.ndarray], capacity: int | None = None) -> np.ndarra
     return out
 
 
+def stack(clients: Sequence[tuple[np.ndarray, ...]], capacity: int | None = None) -> tuple[jax.Array, ...]:
+    """Return the arrays of all clients as `pack` stacks them, and the numbers of their examples, int32 [client].
+
+    Args:
+        clients: the arrays of each, such as inputs and labels, [example, ...].
+        capacity: length of the example axis; default the longest.
+    """
+    sizes = [len(arrays[0]) for arrays in clients]
+    packed = (jnp.asarray(pack(leaf, capacity)) for leaf in zip(*clients, strict=True))
+    return *packed, jnp.asarray(sizes, jnp.int32)
+
+
 def by_label(labels: np.ndarray) -> list[np.ndarray]:
     """Return the indices of the examples of each label, labels ascending, examples in their own order."""
     order = np.argsort(labels, kind="stable")
@@ -33,6 +49,13 @@ def hold_out(indices: np.ndarray, fraction: float, rng: np.random.Generator) -> 
     shuffled = rng.permutation(indices)
     num_held = max(1, round(fraction * len(indices)))
     return shuffled[num_held:], shuffled[:num_held]
+
+
+def three_splits(indices: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Split the indices of one client at random into "train", "validation" and "test"."""
+    remaining, test = hold_out(indices, TEST, rng)
+    train, validation = hold_out(remaining, VALIDATION / (1 - TEST), rng)
+    return {"train": train, "validation": validation, "test": test}
 
 
 def by_style(first: np.ndarray, second: np.ndarray, classes: np.ndarray, counts: tuple[int, int]) -> np.ndarray:

@@ -159,11 +159,13 @@ def _documents(held_out: list[Bags], train: list[Bags], num_entries: int, num_tr
     place = np.concatenate([client * longest + np.arange(len(b)) for client, b in enumerate(held_out)])
     cross = [_products(b, t, num_train) for b, t in zip(held_out, train, strict=True)]
     leaves = zip(*(_entries(b.words, num_entries) for b in held_out), strict=True)
-    index, value = (jnp.asarray(_fill(np.concatenate(leaf), room)) for leaf in leaves)
+    tags = np.concatenate([b.tags for b in held_out])
+    padded = (pack([array], room)[0] for array in (*map(np.concatenate, leaves), tags, place.astype(np.int32)))
+    index, value, tags, padded_place = map(jnp.asarray, padded)
     return Documents(
         rows=Rows(index, value, train[0].num_words),
-        tags=jnp.asarray(_fill(np.concatenate([b.tags for b in held_out]), room)),
-        place=jnp.asarray(_fill(place.astype(np.int32), room)),
+        tags=tags,
+        place=padded_place,
         cross=jnp.asarray(pack(cross, longest)),
         count=jnp.asarray(len(place), jnp.int32),
     )
@@ -171,24 +173,14 @@ def _documents(held_out: list[Bags], train: list[Bags], num_entries: int, num_tr
 
 def _products(left: Bags, right: Bags, room: int) -> np.ndarray:
     """Return inner products of documents, [left, room]."""
-    out = np.zeros((len(left), room), np.float32)
-    out[:, : len(right)] = (left.words @ right.words.T).toarray()
-    return out
-
-
-def _fill(array: np.ndarray, room: int) -> np.ndarray:
-    return pack([array], room)[0]
+    return np.pad((left.words @ right.words.T).toarray(), [(0, 0), (0, room - len(right))])
 
 
 def tag_accuracy(params, task: Task) -> dict:
     """Return the top-1 accuracy, of all documents together and by user (`bench.data.tasks.by_user`), on test and
     held-out documents. A document counts as right where its best tag is one of its own.
     """
-    out = {}
-    for split in task.evaluation:
-        right, counts, finite = _hits(params, task, split)
-        out |= accuracies(split, right, counts, task.num_examples, finite)
-    return out
+    return accuracies(_hits, params, task)
 
 
 def test_hits(params, task: Task) -> tuple[jax.Array, jax.Array]:

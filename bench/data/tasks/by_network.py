@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from bench.data.partition import pack
+from bench.data.partition import stack
 from bench.data.task import Head, Task
 from bench.data.tasks.by_user import accuracies, or_nan
 from bench.errors import InputError
@@ -33,8 +33,7 @@ USERS_TOGETHER = 64  # whose models an accelerator evaluates at once
 
 
 def network_task(
-    train: Examples,
-    held_out: Mapping[str, Examples],
+    examples: Mapping[str, Examples],
     *,
     module: nn.Module,
     seed: int,
@@ -50,8 +49,7 @@ def network_task(
     """Return the task of users' examples with a network, which every user may also train for itself.
 
     Args:
-        train: the examples of every user.
-        held_out: "test" and "validation" -> the same, for evaluation; a user may have none.
+        examples: "train", "test" and "validation" -> the examples of every user; a user may have none of the last two.
         module: inputs [example, ...] -> logits [example, class]; see `bench.models.logits`.
         seed: of the initial parameters, the same in all trials.
         name, source, checksum: of the data.
@@ -67,20 +65,18 @@ def network_task(
         InputError: for a network that does not fit its inputs or the interface, or a head that it does not have.
     """
 
-    def stack(subset: str, examples: Examples) -> tuple[Array, Array, Array]:
-        places = None if room is None else room[subset]
-        inputs, labels = (jnp.asarray(pack([user[leaf] for user in examples], places)) for leaf in range(2))
-        return inputs, labels.astype(jnp.int32), jnp.asarray([len(y) for _, y in examples], jnp.int32)
-
-    inputs, labels, sizes = stack("train", train)
+    evaluation: dict[str, Any] = {}
+    for subset in ("train", "test", "validation"):
+        inputs, labels, sizes = stack(examples[subset], room and room[subset])
+        evaluation[subset] = inputs, labels.astype(jnp.int32), sizes
+    inputs, labels, sizes = evaluation.pop("train")
     params = initial_parameters(module, jax.random.key(seed), inputs[:2, 0])
     if optional_head and not (isinstance(params, dict) and set(head) < set(params)):
         head = ()
     if head:
         split(params, head)
     if common is None:
-        common = spread(held_out["test"], NUM_COMMON)
-    evaluation: dict[str, Any] = {subset: stack(subset, examples) for subset, examples in held_out.items()}
+        common = spread(examples["test"], NUM_COMMON)
     evaluation["common"] = jnp.asarray(common[0]), jnp.asarray(common[1], jnp.int32)
     return Task(
         init_params=params,
@@ -98,7 +94,7 @@ def network_task(
 
 def spread(examples: Examples, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return `count` examples at even distances in the list of all users' examples; all, where there are fewer."""
-    inputs, labels = (np.concatenate([user[leaf] for user in examples]) for leaf in range(2))
+    inputs, labels = (np.concatenate(leaf) for leaf in zip(*examples, strict=True))
     chosen = np.unique(np.linspace(0, len(labels) - 1, min(count, len(labels))).astype(int))
     return inputs[chosen], labels[chosen]
 
@@ -119,12 +115,8 @@ class Accuracy:
 
         All are NaN where a logit is not finite.
         """
-        out = {}
-        for subset in ("test", "validation"):
-            hits, counts, finite = self.hits(params, task, subset)
-            out |= accuracies(subset, hits, counts, task.num_examples, finite)
         right, finite = self._common(params, task)
-        return out | {"common_accuracy": jnp.where(finite, right, jnp.nan)}
+        return accuracies(self.hits, params, task) | {"common_accuracy": jnp.where(finite, right, jnp.nan)}
 
     def hits(self, params, task: Task, subset: str) -> tuple[Array, Array, Array]:
         """Return right answers and examples of each user, [user], and whether all logits are finite."""

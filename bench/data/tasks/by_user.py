@@ -5,8 +5,12 @@ each user is computed, and its mean is reported over all users, over the worst t
 and with the most training examples. Users without test examples are left out.
 """
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
+
+from bench.data.task import Task
 
 WORST = 10  # the worst tenth of the users
 
@@ -35,7 +39,7 @@ def test_accuracies(hits: jax.Array, counts: jax.Array, sizes: jax.Array) -> dic
     lower, upper = jnp.quantile(sizes.astype(jnp.float32), terciles, method="nearest").astype(sizes.dtype)
     worst = jnp.arange(len(counts)) < -(-jnp.sum(present) // WORST)
     return {
-        "test_accuracy": pooled(hits, counts),
+        "test_accuracy": jnp.sum(hits) / jnp.sum(counts),
         "test_accuracy_per_user": _mean(of_user, present),
         "test_accuracy_worst_tenth": _mean(jnp.sort(of_user), worst),
         "test_accuracy_small_users": _mean(of_user, present & (sizes <= lower)),
@@ -56,14 +60,9 @@ def validation_accuracies(hits: jax.Array, counts: jax.Array, sizes: jax.Array) 
     """
     of_user = hits / jnp.maximum(counts, 1)
     return {
-        "validation_accuracy": pooled(hits, counts),
+        "validation_accuracy": jnp.sum(hits) / jnp.sum(counts),
         "validation_accuracy_by_size": _mean(of_user, jnp.where(counts > 0, sizes, 0)),
     }
-
-
-def pooled(hits: jax.Array, counts: jax.Array) -> jax.Array:
-    """Return right answers over examples, of all users together."""
-    return jnp.sum(hits) / jnp.sum(counts)
 
 
 def _mean(values: jax.Array, weights: jax.Array) -> jax.Array:
@@ -81,10 +80,10 @@ def by_client(hits: jax.Array, real: jax.Array, client: jax.Array, num_clients: 
         client: the owner of the example, int32 [example].
         num_clients: users.
     """
-    hits, counts = (
+    right, counts = (
         jax.ops.segment_sum(leaf.astype(jnp.int32), client, num_segments=num_clients) for leaf in (hits & real, real)
     )
-    return hits, counts
+    return right, counts
 
 
 def or_nan(hits: jax.Array, counts: jax.Array, finite: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -92,10 +91,16 @@ def or_nan(hits: jax.Array, counts: jax.Array, finite: jax.Array) -> tuple[jax.A
     return jnp.where(finite, hits.astype(jnp.float32), jnp.nan), counts
 
 
-ACCURACIES = {"test": test_accuracies, "validation": validation_accuracies}
+def accuracies(hits_of: Callable[..., tuple[jax.Array, jax.Array, jax.Array]], params, task: Task) -> dict:
+    """Return the metrics of test and of held-out examples; NaN where the model is not finite.
 
-
-def accuracies(split: str, hits: jax.Array, counts: jax.Array, sizes: jax.Array, finite: jax.Array) -> dict:
-    """Return the metrics of a split ("test" or "validation"); NaN where the model is not finite."""
-    values = ACCURACIES[split](hits, counts, sizes)
-    return {name: jnp.where(finite, value, jnp.nan) for name, value in values.items()}
+    Args:
+        hits_of: (params, task, "test" or "validation") -> right answers and examples of each user, [user], and whether
+            the model is finite.
+    """
+    out = {}
+    for split, measure in (("test", test_accuracies), ("validation", validation_accuracies)):
+        hits, counts, finite = hits_of(params, task, split)
+        for name, value in measure(hits, counts, task.num_examples).items():
+            out[name] = jnp.where(finite, value, jnp.nan)
+    return out

@@ -5,8 +5,8 @@ and Brown 2019). Of a user's pictures, 20 are for the test and 10 for tuning. So
 meets; beside it, all models are tested on the same test pictures of the data set.
 """
 
-import hashlib
 import math
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -24,13 +24,13 @@ from bench.data.task import Task
 from bench.data.tasks import digits
 from bench.data.tasks.by_network import network_task
 from bench.errors import InputError, unknown_name
-from bench.models.additive import Additive, squared_loss
+from bench.models.additive import Additive
 from bench.models.user_networks import PictureCNN
 
 NUM_USERS, SIZE = 500, 100
 NUM_TEST, NUM_VALIDATION = 20, 10  # of a user's pictures
+NUM_HELD = NUM_TEST + NUM_VALIDATION
 NUM_COMMON = 2000  # of the data set's test pictures
-NUM_CLASSES = 10
 PLACES = 2  # quarters of a picture whose features are averaged: the height and the width of what is left
 MODELS = ("linear", "cnn")
 SEED = 0xC1FA  # of the network's initial parameters, the same in all trials
@@ -61,53 +61,28 @@ def cifar_users(
     """
     if model not in MODELS:
         raise unknown_name("model", model, MODELS)
-    if size <= NUM_TEST + NUM_VALIDATION:
-        raise InputError(f"size = {size}: give more than the {NUM_TEST + NUM_VALIDATION} pictures that are held out.")
+    if size <= NUM_HELD:
+        raise InputError(f"size = {size}: give more than the {NUM_HELD} pictures that are held out.")
     copy, labels, common_labels = _labels(data_files or DataFiles())
     rng = np.random.default_rng([trial, 0xC1FA])
     members = partition.by_class_shares(rng, labels, num_users, concentration, size)
     members = rng.permuted(members, axis=1)
-    cut = {
-        "test": members[:, :NUM_TEST],
-        "validation": members[:, NUM_TEST : NUM_TEST + NUM_VALIDATION],
-        "train": members[:, NUM_TEST + NUM_VALIDATION :],
+    pictures, of_common = (_pictures if model == "cnn" else _features)(data_files or DataFiles())
+    common = of_common[:NUM_COMMON], common_labels[:NUM_COMMON]
+    examples = {
+        split: [(pictures[rows], labels[rows]) for rows in members[:, start:stop]]
+        for split, start, stop in (("test", 0, NUM_TEST), ("validation", NUM_TEST, NUM_HELD), ("train", NUM_HELD, size))
     }
     shares = "equal" if math.isinf(concentration) else f"{concentration:g}"
     origin: dict[str, Any] = {
         "name": f"cifar_users_{model}_{num_users}_{shares}",
         "source": f"CIFAR-10 ({copy.source})",
-        "checksum": hashlib.blake2b(
-            f"{copy.checksum}/{scattering.recipe()}/{PLACES}".encode(), digest_size=8
-        ).hexdigest(),
+        "checksum": digits.joint_checksum(copy.checksum, scattering.recipe(), str(PLACES)),
     }
     if model == "cnn":
-        pictures = _pictures(data_files or DataFiles())
-        examples = {split: [(pictures[0][rows], labels[rows]) for rows in of_users] for split, of_users in cut.items()}
-        common = pictures[1][:NUM_COMMON], common_labels[:NUM_COMMON]
-        train = examples.pop("train")
-        return network_task(train, examples, module=PictureCNN(), head=("head",), seed=SEED, common=common, **origin)
-    features, of_common = _features(data_files or DataFiles())
-    train, validation, test = (
-        (jnp.asarray(features[cut[split]]), jnp.asarray(labels[cut[split]]))
-        for split in ("train", "validation", "test")
-    )
-    inputs, right = train
-    return Task(
-        init_params=jnp.zeros((NUM_CLASSES, inputs.shape[-1])),
-        num_examples=jnp.full(num_users, inputs.shape[1], jnp.int32),
-        train=(inputs, jax.nn.one_hot(right, NUM_CLASSES) - 1 / NUM_CLASSES),
-        evaluation={
-            **{
-                split: (*leaves, jnp.full(num_users, leaves[1].shape[1], jnp.int32))
-                for split, leaves in (("test", test), ("validation", validation))
-            },
-            "common": (jnp.asarray(of_common[:NUM_COMMON]), jnp.asarray(common_labels[:NUM_COMMON])),
-        },
-        gram=jnp.einsum("nid,njd->nij", inputs, inputs, precision="highest"),
-        loss=squared_loss,
-        metrics=accuracy,
-        **origin,
-    )
+        return network_task(examples, module=PictureCNN(), head=("head",), seed=SEED, common=common, **origin)
+    task = digits.linear_task(examples, metrics=accuracy, **origin)
+    return replace(task, evaluation=task.evaluation | {"common": tuple(map(jnp.asarray, common))})
 
 
 @cache

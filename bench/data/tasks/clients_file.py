@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -12,19 +13,18 @@ import numpy as np
 import pandas as pd
 import psutil
 
-from bench.data.partition import by_label, hold_out, pack
+from bench.data.partition import TEST, VALIDATION, by_label, three_splits
 from bench.data.read.tables import CLIENT, EXACT, LABEL, Clients, client_table, distinct
 from bench.data.task import Task
 from bench.data.tasks import digits
 from bench.data.tasks.by_network import network_task
 from bench.data.tasks.by_user import WORST
 from bench.errors import InputError, cut, in_one_line, shown
-from bench.models.additive import scores, squared_loss
+from bench.models.additive import scores
 from bench.models.logits import apply_of
 
 NEEDED = ("inputs", "targets", "clients")
 LARGEST = float(np.finfo(np.float32).max)
-TEST, VALIDATION = 0.2, 0.1  # shares of each client's examples
 FEWEST = 5  # examples of a client
 HEAD, SEED = "head", 0  # the layer of a network that is its head, and the seed of its initial parameters
 
@@ -187,32 +187,17 @@ def clients_file(
             fewer than five examples, or one with so many that the arrays do not fit into memory.
     """
     path = Path(path)
-    examples = read_clients(path, client=client, label=label, regression=regression, drop_small=drop_small)
-    inputs, targets = examples.inputs, examples.targets
-    outputs = 1 if regression else int(targets.max()) + 1
-    rows_of = _rows_by_split(trial, path, examples.clients, inputs.shape[1] + outputs)
-    answers = targets.astype(np.float32 if regression else np.int32)
-
-    def stack(split: str):
-        listed = rows_of[split]
-        sizes = jnp.asarray([len(rows) for rows in listed], jnp.int32)
-        packed = (jnp.asarray(pack([array[rows] for rows in listed])) for array in (inputs, answers))
-        return (*packed, sizes)
-
-    features, labels, sizes = stack("train")
-    one_versus_all = labels[..., None] if regression else jax.nn.one_hot(labels, outputs) - 1 / outputs
-    dual = dual_pays(examples)
-    return Task(
-        init_params=jnp.zeros((outputs, inputs.shape[1])),
-        num_examples=sizes,
-        train=(features, one_versus_all),
-        evaluation={split: stack(split) for split in ("test", "validation")},
-        gram=jnp.einsum("nid,njd->nij", features, features, precision="highest") if dual else None,
-        loss=squared_loss,
+    data = read_clients(path, client=client, label=label, regression=regression, drop_small=drop_small)
+    num_classes = 0 if regression else int(data.targets.max()) + 1
+    examples = _by_split(trial, path, data, data.inputs.shape[1] + (num_classes or 1))
+    return digits.linear_task(
+        examples,
+        num_classes=num_classes,
+        dual=dual_pays(data),
         metrics=squared_errors if regression else digits.accuracy,
         name=path.name,
-        source=f"{path.name}, {len(sizes)} clients",
-        checksum=examples.checksum,
+        source=f"{path.name}, {len(examples['train'])} clients",
+        checksum=data.checksum,
     )
 
 
@@ -244,21 +229,17 @@ def clients_with_network(
     """
     path = Path(path)
     data = read_clients(path, client=client, label=label, network=True, drop_small=drop_small)
-    inputs, targets, checksum = data.inputs, data.targets, data.checksum
-    rows_of = _rows_by_split(trial, path, data.clients, math.prod(inputs.shape[1:]))
-    examples = {split: [(inputs[rows], targets[rows]) for rows in listed] for split, listed in rows_of.items()}
-    name, classes = type(module).__name__, int(targets.max()) + 1
-    train = examples.pop("train")
+    examples = _by_split(trial, path, data, math.prod(data.inputs.shape[1:]))
+    name, classes = type(module).__name__, int(data.targets.max()) + 1
     task = network_task(
-        train,
         examples,
         module=module,
         seed=SEED,
         head=(HEAD,),
         optional_head=True,
         name=f"{path.name}_{name}",
-        source=f"{path.name}, {len(train)} clients",
-        checksum=hashlib.blake2b(f"{checksum}/{code}".encode(), digest_size=8).hexdigest(),
+        source=f"{path.name}, {len(examples['train'])} clients",
+        checksum=digits.joint_checksum(data.checksum, code),
     )
     logits = jax.eval_shape(apply_of(module), task.init_params, task.evaluation["common"][0]).shape[1]
     if logits < classes:
@@ -266,14 +247,14 @@ def clients_with_network(
     return task
 
 
-def _rows_by_split(trial: int, path: Path, clients: np.ndarray, width: int) -> dict[str, list]:
-    """Return the rows of the examples of each client in "train", "validation" and "test".
+def _by_split(trial: int, path: Path, data: Clients, width: int) -> dict[str, list]:
+    """Return "train", "validation" and "test" -> inputs and targets of each client.
 
     Raises:
         InputError: where there are too few clients or examples, and where arrays [client, example, width] would not fit
             into memory, since all clients take as many places as the largest.
     """
-    names, numbers, counts = np.unique(clients, return_inverse=True, return_counts=True)
+    names, numbers, counts = np.unique(data.clients, return_inverse=True, return_counts=True)
     if len(names) < 2:
         raise InputError(f"{path}: all examples are of client {shown(str(names[0]))}: give at least two clients")
     if counts.min() < FEWEST:
@@ -286,18 +267,13 @@ def _rows_by_split(trial: int, path: Path, clients: np.ndarray, width: int) -> d
     if needed > total / 4:
         client = shown(str(names[counts.argmax()]))
         raise InputError(
-            f"{path}: client {client} has {counts.max():,} of {len(clients):,} examples, and with as many places for "
+            f"{path}: client {client} has {counts.max():,} of {len(numbers):,} examples, and with as many places for "
             f"each client the data take {needed / 1e9:.3g} GB of {total / 1e9:.3g} GB: divide that client, or leave "
             "some of its examples out"
         )
     rng = np.random.default_rng([trial, 0x0F11E])
-    rows_of: dict[str, list] = {"train": [], "validation": [], "test": []}
-    for members in by_label(numbers):
-        remaining, test = hold_out(members, TEST, rng)
-        train, validation = hold_out(remaining, VALIDATION / (1 - TEST), rng)
-        for split, chosen in (("train", train), ("validation", validation), ("test", test)):
-            rows_of[split].append(chosen)
-    return rows_of
+    rows = [three_splits(members, rng) for members in by_label(numbers)]
+    return {split: [(data.inputs[of[split]], data.targets[of[split]]) for of in rows] for split in rows[0]}
 
 
 ERRORS_BY_USER = ("test_squared_error_per_user", "test_squared_error_worst_tenth")
@@ -307,21 +283,23 @@ def squared_errors(params, task: Task) -> dict:
     """Return the mean of (prediction - label)^2 over all test and over all held-out examples, and for the test its mean
     over users and over the tenth of users with the largest error, rounded up to whole users.
     """
-    return mean_squares("test", *sums_of_squares(params, task)) | mean_squares(
-        "validation", *sums_of_squares(params, task, "validation")
-    )
+    return mean_squares(sums_of_squares, params, task)
 
 
-def mean_squares(split: str, of_user: jax.Array, sizes: jax.Array) -> dict:
-    """Return the metrics of `squared_errors` of a split, from the sums of squares of users and their numbers, [user].
+def mean_squares(sums_of: Callable[..., tuple[jax.Array, jax.Array]], params, task: Task) -> dict:
+    """Return the metrics of `squared_errors`.
 
-    Every user has an example of the split.
+    Args:
+        sums_of: (params, task, split) -> sums of squares and numbers of examples, [user]; every user has examples.
     """
-    out = {f"{split}_squared_error": jnp.sum(of_user) / jnp.sum(sizes).astype(jnp.float32)}
-    if split == "test":
-        mean_of_user = of_user / sizes.astype(jnp.float32)
-        worst, _ = jax.lax.top_k(mean_of_user, -(-len(mean_of_user) // WORST))
-        out |= dict(zip(ERRORS_BY_USER, (jnp.mean(mean_of_user), jnp.mean(worst)), strict=True))
+    out = {}
+    for split in ("test", "validation"):
+        of_user, sizes = sums_of(params, task, split)
+        out[f"{split}_squared_error"] = jnp.sum(of_user) / jnp.sum(sizes).astype(jnp.float32)
+        if split == "test":
+            mean_of_user = of_user / sizes.astype(jnp.float32)
+            worst, _ = jax.lax.top_k(mean_of_user, -(-len(mean_of_user) // WORST))
+            out |= dict(zip(ERRORS_BY_USER, (jnp.mean(mean_of_user), jnp.mean(worst)), strict=True))
     return out
 
 

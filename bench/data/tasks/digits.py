@@ -10,8 +10,9 @@ no bias), targets 0.9 for the class and -0.1 for the others; linear, or with the
 """
 
 import hashlib
+from collections.abc import Callable
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +21,7 @@ import numpy as np
 from bench.data.dataset import LocalCopy
 from bench.data.fetch import retrieval
 from bench.data.files import DataFiles
-from bench.data.partition import by_label, by_style, hold_out, pack
+from bench.data.partition import by_label, by_style, hold_out, stack
 from bench.data.read import emnist, formats
 from bench.data.task import Task
 from bench.data.tasks.by_network import network_task
@@ -31,6 +32,8 @@ from bench.models import digits_cnn
 from bench.models.additive import scores, squared_loss
 
 NUM_CLASSES = 10
+MODELS = ("linear", "cnn", "network")
+CNN_SEED = 42  # seed of the network's initial weights, the same in all runs, as in the authors' program
 
 
 class Digits(NamedTuple):
@@ -99,81 +102,77 @@ def digit_task(digits: Digits, *, model: str, name: str, source: str, checksum: 
         name, source, checksum: of the data.
         batch_size: m; a client's last n mod m training examples become validation examples.
     """
-    if model not in (*MODELS, "network"):
-        raise unknown_name("model", model, (*MODELS, "network"))
+    if model not in MODELS:
+        raise unknown_name("model", model, MODELS)
     used = [len(labels) // batch_size * batch_size for _, labels in digits.train]
     train = [(x[:n], y[:n]) for (x, y), n in zip(digits.train, used, strict=True)]
     validation = [(x[n:], y[n:]) for (x, y), n in zip(digits.train, used, strict=True)]
+    examples = {"train": train, "test": digits.test, "validation": validation}
     if model == "network":
-        return _network(
-            train, {"test": digits.test, "validation": validation}, name=name, source=source, checksum=checksum
-        )
-    pixels, labels, sizes = _stack(train)
-    common = {
-        "num_examples": sizes,
-        "train": (pixels, jax.nn.one_hot(labels, NUM_CLASSES) - 0.1),
-        "name": name,
-        "source": source,
-        "checksum": checksum,
-    }
-    return MODELS[model](common, {"test": digits.test, "validation": validation})
+        origin = {"name": f"{name}_network", "source": source, "checksum": checksum}
+        return network_task(examples, module=digits_cnn.Classifier(), head=("head",), seed=CNN_SEED, **origin)
+    make = linear_task if model == "linear" else _cnn
+    return make(examples, name=name, source=source, checksum=checksum)
 
 
-def _stack(split):
-    """Return padded pixels [client, example, 784] and labels [client, example], and the numbers of examples."""
-    pixels = pack([x for x, _ in split])
-    labels = pack([y.astype(np.int32) for _, y in split])
-    sizes = np.array([len(y) for _, y in split], np.int32)
-    return jnp.asarray(pixels), jnp.asarray(labels), jnp.asarray(sizes)
+def linear_task(
+    examples: dict[str, list],
+    *,
+    num_classes: int = NUM_CLASSES,
+    dual: bool = True,
+    metrics: Callable | None = None,
+    **origin: str,
+) -> Task:
+    """Return the linear problem of one class against the others.
 
-
-def _linear(common: dict, held_out: dict) -> Task:
-    pixels = common["train"][0]
+    Args:
+        examples: "train", "test" and "validation" -> inputs [example, feature] and classes [example] of every client.
+        num_classes: 0 for regression, where the classes are numbers to predict.
+        dual: whether methods compute with the inner products of a client's inputs.
+        metrics: default `accuracy`.
+        origin: name, source and checksum.
+    """
+    kind = np.int32 if num_classes else np.float32
+    stacked = {split: stack([(x, y.astype(kind)) for x, y in clients]) for split, clients in examples.items()}
+    inputs, labels, sizes = stacked.pop("train")
+    targets = jax.nn.one_hot(labels, num_classes) - 1 / num_classes if num_classes else labels[..., None]
     return Task(
-        init_params=jnp.zeros((NUM_CLASSES, pixels.shape[-1])),
-        evaluation={split: _stack(examples) for split, examples in held_out.items()},
-        gram=jnp.einsum("nid,njd->nij", pixels, pixels, precision="highest"),
+        init_params=jnp.zeros((targets.shape[-1], inputs.shape[-1])),
+        num_examples=sizes,
+        train=(inputs, targets),
+        evaluation=stacked,
+        gram=jnp.einsum("nid,njd->nij", inputs, inputs, precision="highest") if dual else None,
         loss=squared_loss,
-        metrics=accuracy,
-        **common,
+        metrics=metrics or accuracy,
+        **origin,
     )
 
 
-def _cnn(common: dict, held_out: dict) -> Task:
-    def listed(examples):
-        pixels, labels = (np.concatenate(leaves) for leaves in zip(*examples, strict=True))
-        client = np.repeat(np.arange(len(examples)), [len(y) for _, y in examples])
+def _cnn(examples: dict[str, list], **origin: str) -> Task:
+    def listed(clients):
+        pixels, labels = (np.concatenate(leaves) for leaves in zip(*clients, strict=True))
+        client = np.repeat(np.arange(len(clients)), [len(y) for _, y in clients])
         return jnp.asarray(pixels), jnp.asarray(labels, jnp.int32), jnp.asarray(client, jnp.int32)
 
+    pixels, labels, sizes = stack(examples["train"])
     return Task(
         init_params=digits_cnn.initial_parameters(jax.random.key(CNN_SEED)),
         init_local=jnp.zeros((digits_cnn.FEATURES, NUM_CLASSES)),
-        evaluation={split: listed(examples) for split, examples in held_out.items()},
+        num_examples=sizes,
+        train=(pixels, jax.nn.one_hot(labels.astype(jnp.int32), NUM_CLASSES) - 0.1),
+        evaluation={split: listed(examples[split]) for split in ("test", "validation")},
         loss=digits_cnn.mean_squared_loss,
         metrics=cnn_accuracy,
-        **common,
+        **origin,
     )
 
 
-CNN_SEED = 42  # seed of the network's initial weights, the same in all runs, as in the authors' program
-
-
-def _network(train: list, held_out: dict, *, name: str, **origin: Any) -> Task:
-    module = digits_cnn.Classifier()
-    return network_task(train, held_out, module=module, head=("head",), seed=CNN_SEED, name=f"{name}_network", **origin)
-
-
-MODELS = {"linear": _linear, "cnn": _cnn}  # with the squared loss
 EVALUATED_TOGETHER = 10, 500  # images that pass through the network at once, on a CPU and on an accelerator
 
 
 def accuracy(params, task: Task) -> dict:
     """Return test and held-out accuracy of all examples together and by user (`bench.data.tasks.by_user`)."""
-    out = {}
-    for split in ("test", "validation"):
-        hits, sizes, finite = _hits(params, task, split)
-        out |= accuracies(split, hits, sizes, task.num_examples, finite)
-    return out
+    return accuracies(_hits, params, task)
 
 
 def test_hits(params, task: Task) -> tuple[jax.Array, jax.Array]:
@@ -202,13 +201,13 @@ def cnn_accuracy(params, task: Task) -> dict:
 
         return jax.lax.map(of_one, examples, batch_size=size)
 
-    hits_of = in_turn(*(partial(hits_in_batches_of, size) for size in EVALUATED_TOGETHER))
-    out = {}
-    for split in ("test", "validation"):
-        hits, finite = hits_of(params.w, params.theta, task.evaluation[split])
-        right, counts = by_client(hits, jnp.ones_like(hits), task.evaluation[split][2], task.num_clients)
-        out |= accuracies(split, right, counts, task.num_examples, jnp.all(finite))
-    return out
+    in_batches = in_turn(*(partial(hits_in_batches_of, size) for size in EVALUATED_TOGETHER))
+
+    def hits_of(params, task, split):
+        hits, finite = in_batches(params.w, params.theta, task.evaluation[split])
+        return *by_client(hits, jnp.ones_like(hits), task.evaluation[split][2], task.num_clients), jnp.all(finite)
+
+    return accuracies(hits_of, params, task)
 
 
 def mnist_by_writer(

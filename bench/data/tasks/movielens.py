@@ -20,7 +20,7 @@ from bench.data.dataset import LocalCopy
 from bench.data.fetch import retrieval
 from bench.data.files import DataFiles
 from bench.data.graphs import from_weights, nearest_neighbors
-from bench.data.partition import by_label, hold_out
+from bench.data.partition import by_label, hold_out, stack
 from bench.data.read import formats
 from bench.data.task import Linear, Peers, Task, recipe_checksum
 from bench.data.tasks.peers import mean_of_real, objective, scores
@@ -216,18 +216,19 @@ def movielens(
     largest = int(np.bincount(ratings.user).max())
     num_held_out = max(1, round(test_fraction * largest))
     inputs, targets, sizes = _by_user(fold.train, features, largest - num_held_out)
-    gram = inputs.transpose(0, 2, 1) @ inputs
-    regularization = 1 / sizes
+    features_of_user, counts = np.asarray(inputs), np.asarray(sizes)
+    gram = features_of_user.transpose(0, 2, 1) @ features_of_user
+    regularization = 1 / counts
     recipe = (copy.checksum, *als.values(), num_neighbors, similarity, test_fraction)
     return Task(
         init_params=jnp.zeros(rank),
-        num_examples=jnp.asarray(sizes),
-        train=(jnp.asarray(inputs), jnp.asarray(targets)),
-        evaluation={"test": tuple(jnp.asarray(leaf) for leaf in _by_user(fold.test, features, num_held_out))},
+        num_examples=sizes,
+        train=(inputs, targets),
+        evaluation={"test": _by_user(fold.test, features, num_held_out)},
         peers=Peers(
             graph=from_weights(weights, slots=SLOTS[similarity]),
             regularization=jnp.asarray(regularization, jnp.float32),
-            smoothness=jnp.asarray(2 * np.linalg.eigvalsh(gram)[:, -1] / sizes + 2 * regularization, jnp.float32),
+            smoothness=jnp.asarray(2 * np.linalg.eigvalsh(gram)[:, -1] / counts + 2 * regularization, jnp.float32),
             budget=jnp.ones(len(sizes)),
         ),
         loss=squared_loss,
@@ -243,13 +244,8 @@ def _by_user(ratings: FilmRatings, features: np.ndarray, capacity: int):
     """Return features float32 [user, capacity, rank] and ratings [user, capacity] of each user, padded with 0, and
     their numbers.
     """
-    sizes = np.bincount(ratings.user).astype(np.int32)
-    slot = np.arange(len(ratings.user)) - (np.cumsum(sizes) - sizes)[ratings.user]
-    inputs = np.zeros((len(sizes), capacity, features.shape[1]), np.float32)
-    targets = np.zeros((len(sizes), capacity), np.float32)
-    inputs[ratings.user, slot] = features[ratings.film]
-    targets[ratings.user, slot] = ratings.rating
-    return inputs, targets, sizes
+    inputs, targets = features[ratings.film].astype(np.float32), ratings.rating.astype(np.float32)
+    return stack([(inputs[rows], targets[rows]) for rows in by_label(ratings.user)], capacity)
 
 
 def rmse(params, task: Task) -> dict:

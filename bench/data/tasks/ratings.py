@@ -18,10 +18,11 @@ from jax import Array
 from bench.data.dataset import LocalCopy
 from bench.data.fetch import retrieval
 from bench.data.files import DataFiles
-from bench.data.partition import by_label, hold_out, pack
+from bench.data.partition import by_label, stack, three_splits
 from bench.data.read import r_data
 from bench.data.task import Task
-from bench.data.tasks.clients_file import TEST, VALIDATION, mean_squares
+from bench.data.tasks.by_network import spread
+from bench.data.tasks.clients_file import mean_squares
 from bench.errors import InputError
 from bench.kernels.sparse import Rows
 from bench.models.additive import Additive, sparse_squared_loss
@@ -87,37 +88,18 @@ def insteval(trial: int, *, data_files: DataFiles | None = None) -> Task:
 def rating_task(trial: int, ratings: Ratings, *, name: str, source: str, checksum: str) -> Task:
     """Return the task of ratings; arguments as for `insteval`."""
     rng = np.random.default_rng([trial, 0x1257])
-    rows_of: dict[str, list] = {"train": [], "validation": [], "test": []}
-    for rows in by_label(ratings.users):
-        if len(rows) < FEWEST:
-            continue
-        remaining, test = hold_out(rows, TEST, rng)
-        train, validation = hold_out(remaining, VALIDATION / (1 - TEST), rng)
-        for split, chosen in (("train", train), ("validation", validation), ("test", test)):
-            rows_of[split].append(chosen)
-
-    def stack(split: str) -> tuple[Rows, Array, Array]:
-        """Return inputs [user, rating, feature], targets [user, rating], and the numbers of ratings [user]."""
-        listed = rows_of[split]
-        sizes = np.array([len(rows) for rows in listed], np.int32)
-        index = pack([ratings.features[rows] for rows in listed])
-        targets = pack([((ratings.values[rows] - MIDDLE) / HALF).astype(np.float32) for rows in listed])
-        real = np.arange(index.shape[1])[None] < sizes[:, None]
-        value = np.broadcast_to(real[..., None], index.shape).astype(np.float32)
-        return (
-            Rows(jnp.asarray(index), jnp.asarray(value), ratings.num_features),
-            jnp.asarray(targets),
-            jnp.asarray(sizes),
+    rows_of = [three_splits(rows, rng) for rows in by_label(ratings.users) if len(rows) >= FEWEST]
+    scaled = ((ratings.values - MIDDLE) / HALF).astype(np.float32)
+    ones = np.ones(ratings.features.shape, np.float32)
+    evaluation: dict = {}
+    for split in ("train", "validation", "test"):
+        index, value, targets, sizes = stack(
+            [(ratings.features[rows[split]], ones[rows[split]], scaled[rows[split]]) for rows in rows_of]
         )
-
-    inputs, targets, sizes = stack("train")
-    in_common = np.concatenate(rows_of["test"])
-    in_common = in_common[np.unique(np.linspace(0, len(in_common) - 1, NUM_COMMON).astype(int))]
-    evaluation: dict = {split: stack(split) for split in ("test", "validation")}
-    evaluation["common"] = (
-        jnp.asarray(ratings.features[in_common]),
-        jnp.asarray((ratings.values[in_common] - MIDDLE) / HALF, jnp.float32),
-    )
+        evaluation[split] = Rows(index, value, ratings.num_features), targets, sizes
+    inputs, targets, sizes = evaluation.pop("train")
+    tested = [(ratings.features[rows["test"]], scaled[rows["test"]]) for rows in rows_of]
+    evaluation["common"] = tuple(map(jnp.asarray, spread(tested, NUM_COMMON)))
     return Task(
         init_params=jnp.zeros((ratings.num_features, 1)),
         num_examples=sizes,
@@ -147,12 +129,11 @@ def squared_errors(params, task: Task) -> dict:
 
     common_squared_error: of every user's model on the common ratings, the mean over users.
     """
-    out = {}
-    for split in ("test", "validation"):
-        out |= mean_squares(split, *sums_of_squares(params, task, split))
     features, targets = task.evaluation["common"]
     predicted = jnp.sum(_models(params, task)[:, features], axis=-1)  # [user or 1, rating]
-    return out | {"common_squared_error": HALF**2 * jnp.mean(jnp.square(predicted - targets[None]))}
+    return mean_squares(sums_of_squares, params, task) | {
+        "common_squared_error": HALF**2 * jnp.mean(jnp.square(predicted - targets[None]))
+    }
 
 
 def sums_of_squares(params, task: Task, split: str = "test") -> tuple[Array, Array]:

@@ -9,13 +9,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from bench.data.fetch.sources import DATASETS
+from bench.data.partition import TEST, VALIDATION
 from bench.data.task import Task
 from bench.data.tasks import bag_of_words, digits, odd_even, ratings, shakespeare, tags
 from bench.data.tasks import cifar_users as cifar
 from bench.data.tasks.bounded import bounded
 from bench.data.tasks.by_network import NUM_COMMON
 from bench.data.tasks.by_user import BY_USER
-from bench.data.tasks.clients_file import ERRORS_BY_USER, TEST, VALIDATION
+from bench.data.tasks.clients_file import ERRORS_BY_USER
 from bench.data.tasks.gossip import GRAPHS, gossip
 from bench.data.tasks.images import images
 from bench.data.tasks.movielens import movielens

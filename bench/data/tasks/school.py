@@ -18,7 +18,7 @@ import numpy as np
 from bench.data.dataset import LocalCopy
 from bench.data.fetch import retrieval
 from bench.data.files import DataFiles
-from bench.data.partition import pack
+from bench.data.partition import stack
 from bench.data.read import school as reader
 from bench.data.task import Linear, Task, recipe_checksum
 from bench.data.tasks.quadratic import half_square
@@ -91,15 +91,13 @@ def _task(trial: int, part: str, features, exams, *, name: str, source: str, rec
         inputs[:, -1] = 1.0
         for rows, half in ((train_rows, training), (test_rows, testing)):
             half.append((inputs[rows].astype(np.float32), target[rows].astype(np.float32)))
-    packed, test = (
-        tuple(jnp.asarray(pack(leaves)) for leaves in zip(*half, strict=True)) for half in (training, testing)
-    )
-    sizes, counts = (jnp.asarray([len(y) for _, y in half], jnp.int32) for half in (training, testing))
+    *packed, sizes = stack(training)
+    *test, counts = stack(testing)
     return Task(
         init_params=jnp.zeros(features[0].shape[1]),
         num_examples=sizes,
-        train=packed,
-        evaluation={"test": test, "count": counts},
+        train=tuple(packed),
+        evaluation={"test": tuple(test), "count": counts},
         linear=Linear(half_square),
         loss=squared_loss,
         metrics=squared_error,

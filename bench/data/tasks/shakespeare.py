@@ -14,11 +14,10 @@ import numpy as np
 from bench.data.dataset import LocalCopy
 from bench.data.fetch import retrieval
 from bench.data.files import DataFiles
-from bench.data.partition import hold_out
+from bench.data.partition import three_splits
 from bench.data.read import plays
 from bench.data.task import Task
 from bench.data.tasks.by_network import network_task
-from bench.data.tasks.clients_file import TEST, VALIDATION
 from bench.errors import unknown_name
 from bench.models.user_networks import CharacterLSTM, NextCharacter
 
@@ -27,10 +26,8 @@ BEFORE, OTHER = 0, 1  # the numbers of a place before the speech, and of a chara
 NUM_CHARACTERS = len(ALPHABET) + 2
 FEWEST, FEWEST_SPEECHES = 2000, 5  # characters and speeches of a role
 ROOM = {"train": 400, "validation": 50, "test": 100}  # most examples of a role
-MODELS = {
-    "window": (NextCharacter(NUM_CHARACTERS), 10),
-    "lstm": (CharacterLSTM(NUM_CHARACTERS), 80),
-}  # with its context
+# With the characters of context.
+MODELS = {"window": (NextCharacter(NUM_CHARACTERS), 10), "lstm": (CharacterLSTM(NUM_CHARACTERS), 80)}
 SEED = 0x5A  # of the network's initial parameters, the same in all trials
 
 
@@ -46,26 +43,20 @@ def shakespeare(trial: int, *, model: str = "window", data_files: DataFiles | No
     if model not in MODELS:
         raise unknown_name("model", model, MODELS)
     roles, copy = _roles(data_files or DataFiles())
-    return role_task(
-        trial,
-        roles,
-        model=model,
-        name=f"shakespeare_{model}",
-        source=f"Shakespeare ({copy.source})",
-        checksum=copy.checksum,
-    )
+    origin = {"name": f"shakespeare_{model}", "source": f"Shakespeare ({copy.source})", "checksum": copy.checksum}
+    return role_task(trial, roles, model=model, **origin)
 
 
 @cache
 def _roles(data_files: DataFiles) -> tuple[list[list[np.ndarray]], LocalCopy]:
     copy = retrieval.get("shakespeare", data_files)
     spoken = plays.speeches(copy)
-    long_enough = [
-        speeches
+    roles = [
+        [numbered(speech) for speech in speeches]
         for speeches in spoken.values()
         if sum(map(len, speeches)) >= FEWEST and len(speeches) >= FEWEST_SPEECHES
     ]
-    return [[numbered(speech) for speech in speeches] for speeches in long_enough], copy
+    return roles, copy
 
 
 def numbered(speech: str) -> np.ndarray:
@@ -84,14 +75,11 @@ def role_task(trial: int, roles: list[list[np.ndarray]], *, model: str, **origin
     """
     module, context = MODELS[model]
     rng = np.random.default_rng([trial, 0x5A])
-    examples_of: dict[str, list] = {split: [] for split in ROOM}
+    examples: dict[str, list] = {split: [] for split in ROOM}
     for speeches in roles:
-        remaining, test = hold_out(np.arange(len(speeches)), TEST, rng)
-        train, validation = hold_out(remaining, VALIDATION / (1 - TEST), rng)
-        for split, chosen in (("train", train), ("validation", validation), ("test", test)):
-            examples_of[split].append(draw_examples([speeches[number] for number in chosen], ROOM[split], context, rng))
-    train = examples_of.pop("train")
-    return network_task(train, examples_of, module=module, head=("head",), seed=SEED, room=ROOM, **origin)
+        for split, chosen in three_splits(np.arange(len(speeches)), rng).items():
+            examples[split].append(draw_examples([speeches[number] for number in chosen], ROOM[split], context, rng))
+    return network_task(examples, module=module, head=("head",), seed=SEED, room=ROOM, **origin)
 
 
 def draw_examples(
@@ -104,6 +92,5 @@ def draw_examples(
     padded = [np.concatenate([np.full(context, BEFORE, np.uint8), speech]) for speech in speeches]
     text = np.concatenate(padded)
     is_spoken = np.concatenate([np.arange(len(speech)) >= context for speech in padded])
-    places = np.flatnonzero(is_spoken)
-    places = rng.permutation(places)[:most]
+    places = rng.permutation(np.flatnonzero(is_spoken))[:most]
     return text[places[:, None] + np.arange(-context, 0)[None]], text[places].astype(np.int32)
