@@ -15,7 +15,6 @@ from bench.errors import InputError
 from bench.kernels.graph import Graph
 
 TOLERANCE = 1e-6  # of W_ij and W_ji relative to the largest weight, to allow for rounding
-BLOCK = 1024  # rows of a similarity matrix at a time
 
 
 def from_weights(weights, *, slots: int = 0) -> Graph:
@@ -116,9 +115,10 @@ def by_angle(models: np.ndarray, *, width: float):
 
 
 def nearest_neighbors(vectors, *, num_neighbors: int):
-    """Return weights 1 between clients of which either is among the other's nearest by cosine; work grows as clients^2.
+    """Return weights 1 between clients of which either is among the other's nearest by cosine.
 
-    A client whose vector is 0 has cosine 0 with everybody; among equals the first is the nearest.
+    A client whose vector is 0 has cosine 0 with everybody; among equals the first is the nearest. Work and memory grow
+    as clients^2.
 
     Args:
         vectors: [client, coordinate], dense or scipy.sparse.
@@ -134,13 +134,9 @@ def nearest_neighbors(vectors, *, num_neighbors: int):
     vectors = sparse.csr_matrix(vectors, dtype=np.float64)
     norms = sparse.linalg.norm(vectors, axis=1)
     unit: Any = sparse.diags_array(1 / np.where(norms > 0, norms, 1)) @ vectors
-    nearest = []
-    for start in range(0, count, BLOCK):
-        cosine = (unit[start : start + BLOCK] @ unit.T).toarray()
-        rows = np.arange(len(cosine))
-        cosine[rows, start + rows] = -np.inf
-        nearest.append(np.argsort(-cosine, axis=1, kind="stable")[:, :num_neighbors])
-    columns = np.concatenate(nearest).ravel()
+    cosine = (unit @ unit.T).toarray()
+    np.fill_diagonal(cosine, -np.inf)
+    columns = np.argsort(-cosine, axis=1, kind="stable")[:, :num_neighbors].ravel()
     rows = np.repeat(np.arange(count), num_neighbors)
     named = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), (count, count))
     return named.maximum(named.T)

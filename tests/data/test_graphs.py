@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from ring_with_chords import ring_with_chords
 from scipy import sparse
 from tiny_peers import ring_with_chords
 
@@ -186,8 +187,7 @@ def test_weights_by_angle_that_underflow_are_said_to_be_disconnected():
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
-def test_nearest_neighbours_are_those_of_a_double_loop(form, monkeypatch):
-    monkeypatch.setattr("bench.data.graphs.BLOCK", 7)
+def test_nearest_neighbours_are_those_of_a_double_loop(form):
     vectors = np.random.default_rng(1).standard_normal((30, 5))
     found = nearest_neighbors(form(vectors), num_neighbors=4).toarray()
     expected = np.zeros((30, 30))
