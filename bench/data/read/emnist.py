@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -127,46 +127,36 @@ def parse_example(data: bytes) -> dict[str, np.ndarray]:
                 pair = dict(_fields(entry))  # 1: the name, 2: the feature
                 for kind, values in _fields(pair[2]):
                     features[pair[1].decode()] = _values(kind, values)
-    except (IndexError, KeyError, TypeError, AttributeError):
+    except (IndexError, KeyError):
         raise ValueError("not a serialized example") from None
     return features
 
 
 def _values(kind: int, message: bytes) -> np.ndarray:
-    """Return a list of byte strings (kind 1), of floats (kind 2) or of integers (kind 3), packed or not."""
+    """Return a list of byte strings (kind 1), or of packed floats (kind 2) or integers (kind 3)."""
     pieces = [value for _, value in _fields(message)]
     if kind == 1:
         return np.array(pieces, object)
+    packed, position, integers = b"".join(pieces), 0, []
     if kind == 2:
-        return np.frombuffer(b"".join(pieces), "<f4")
-    integers = []
-    for piece in pieces:
-        if isinstance(piece, int):
-            integers.append(piece)
-            continue
-        position = 0
-        while position < len(piece):
-            value, position = _varint(piece, position)
-            integers.append(value)
+        return np.frombuffer(packed, "<f4")
+    while position < len(packed):
+        value, position = _varint(packed, position)
+        integers.append(value)
     return np.array(integers, np.uint64).astype(np.int64)
 
 
-def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
-    """Yield the fields of a message: number and value, an int where it is a varint and bytes otherwise."""
+def _fields(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield number and content of the fields of a message; TensorFlow writes all of an example with their lengths."""
     position = 0
     while position < len(data):
         tag, position = _varint(data, position)
-        number, wire = tag >> 3, tag & 7
-        if wire == 0:
-            value, position = _varint(data, position)
-            yield number, value
-            continue
-        if wire not in (1, 2, 5):
-            raise ValueError(f"wire type {wire} in an example")
-        size, position = _varint(data, position) if wire == 2 else ({1: 8, 5: 4}[wire], position)
+        if tag & 7 != 2:
+            raise ValueError(f"wire type {tag & 7} in an example")
+        size, position = _varint(data, position)
         if position + size > len(data):
             raise ValueError("a cut example")
-        yield number, data[position : position + size]
+        yield tag >> 3, data[position : position + size]
         position += size
 
 

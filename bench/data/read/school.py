@@ -1,7 +1,6 @@
 """The School data of MALSAR: a MATLAB file with one matrix of pupils and one vector of scores a school."""
 
 import io
-from pathlib import Path
 
 import numpy as np
 from scipy.io import loadmat
@@ -27,11 +26,7 @@ def schools(copy: LocalCopy) -> tuple[list[np.ndarray], list[np.ndarray]]:
         InputError: the file cannot be read, or its content is not as expected.
     """
     path = copy.files["school.mat"]
-    return of_bytes(content(path), path)
-
-
-def of_bytes(data: bytes, path: Path) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Return `schools` of a file with this content; errors name `path`."""
+    data = content(path)
     try:
         table = loadmat(io.BytesIO(data))
         features = [np.asarray(cell, float) for cell in table["X"].ravel()]

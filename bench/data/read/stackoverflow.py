@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -25,9 +26,7 @@ class Post(NamedTuple):
 def vocabulary(copy: LocalCopy, num_words: int, num_tags: int) -> tuple[list[str], list[str]]:
     """Return the most frequent words and tags of the whole data set, from the counts that come with it."""
     words, tags = (_counts(copy.files[f"stackoverflow.{kind}_count"]) for kind in ("word", "tag"))
-    return [*sorted(words, key=words.__getitem__, reverse=True)][:num_words], [
-        *sorted(tags, key=tags.__getitem__, reverse=True)
-    ][:num_tags]
+    return [word for word, _ in words.most_common(num_words)], [tag for tag, _ in tags.most_common(num_tags)]
 
 
 def clients(copy: LocalCopy, num_clients: int, max_documents: int) -> list[tuple[list[Post], list[Post]]]:
@@ -63,21 +62,22 @@ def _posts(database: sqlite3.Connection, client: str, split: str, limit: int) ->
     )
     posts = []
     for (example,) in rows:
-        fields = {name: values[0].decode() for name, values in parse_example(example).items() if name in FIELDS}
+        fields = {
+            name: values[0].decode()
+            for name, values in parse_example(example).items()
+            if name in ("title", "tokens", "tags")
+        }
         words = f"{fields['title']} {fields['tokens']}".split(" ")
         posts.append(Post([word for word in words if word], fields["tags"].split("|")))
     return posts
 
 
-FIELDS = ("title", "tokens", "tags")
-
-
-def _counts(path: Path) -> dict[str, int]:
+def _counts(path: Path) -> Counter[str]:
     """Return counts by word, from a JSON object, or from lines "word count"."""
     try:
         text = path.read_text(encoding="utf-8")
-        if text.lstrip()[:1] == "{":
-            return {word: int(count) for word, count in json.loads(text).items()}
-        return {word: int(count) for word, count in (line.rsplit(None, 1) for line in text.splitlines() if line)}
+        is_json = text.lstrip()[:1] == "{"
+        pairs = json.loads(text).items() if is_json else (line.rsplit(None, 1) for line in text.splitlines() if line)
+        return Counter({word: int(count) for word, count in pairs})
     except (OSError, ValueError, AttributeError) as error:
         raise InputError(f"{path}: not counts of words ({error}): replace it by the original") from None

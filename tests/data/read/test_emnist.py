@@ -85,22 +85,20 @@ def test_all_forms_give_the_same_clients_in_the_order_of_their_ids(tmp_path, cli
             np.testing.assert_array_equal(got, want)
 
 
-def test_an_example_may_be_packed_or_not_and_carry_other_fields():
-    loose = b"".join(varint(1 << 3 | 5) + struct.pack("<f", value) for value in (0.5, -2.0))
-    integers = varint(1 << 3) + varint(-1) + varint(1 << 3) + varint(300)
+def test_an_example_may_carry_other_fields_but_no_values_that_are_not_packed():
     message = example(
         {
-            "loose": field(2, loose),
-            "integers": field(3, integers),
-            "packed": field(3, field(1, varint(7) + varint(1 << 40))),
+            "floats": field(2, field(1, struct.pack("<2f", 0.5, -2.0))),
+            "integers": field(3, field(1, varint(-1) + varint(300) + varint(1 << 40))),
             "text": field(1, field(1, b"ab") + field(1, b"")),
         }
     )
     read = emnist.parse_example(message)
-    np.testing.assert_array_equal(read["loose"], np.array([0.5, -2.0], np.float32))
-    np.testing.assert_array_equal(read["integers"], [-1, 300])
-    np.testing.assert_array_equal(read["packed"], [7, 1 << 40])
+    np.testing.assert_array_equal(read["floats"], np.array([0.5, -2.0], np.float32))
+    np.testing.assert_array_equal(read["integers"], [-1, 300, 1 << 40])
     assert list(read["text"]) == [b"ab", b""]
+    with pytest.raises(ValueError, match="wire type 0"):
+        emnist.parse_example(example({"loose": field(3, varint(1 << 3) + varint(300))}))
 
 
 @pytest.mark.parametrize("cut", [1, 5, 40, 3000])

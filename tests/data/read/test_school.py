@@ -1,26 +1,25 @@
 """The reader of school.mat, on small MATLAB files of our own."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from tiny_schools import written
 
 from bench.data.dataset import LocalCopy
-from bench.data.read.school import of_bytes, schools
+from bench.data.read.school import schools
 from bench.errors import InputError
-
-PATH = Path("folder/school.mat")
-
 
 FEATURES = [np.arange(6).reshape(3, 2), np.ones((2, 2), int)]
 EXAMS = [[1, 70, 30], [5, 6]]
 
 
+def read(folder, data: bytes):
+    path = folder / "school.mat"
+    path.write_bytes(data)
+    return schools(LocalCopy("school", {"school.mat": path}, "made up", "0"))
+
+
 def test_schools_of_unequal_size_come_back(tmp_path):
-    path = tmp_path / "school.mat"
-    path.write_bytes(written(FEATURES, EXAMS))
-    features, exams = schools(LocalCopy("school", {"school.mat": path}, "made up", "0"))
+    features, exams = read(tmp_path, written(FEATURES, EXAMS))
     assert [x.dtype for x in (*features, *exams)] == [np.float64] * 4
     for found, right in zip((*features, *exams), (*FEATURES, *EXAMS), strict=True):
         np.testing.assert_array_equal(found, right)
@@ -35,7 +34,7 @@ def test_schools_of_unequal_size_come_back(tmp_path):
         (written(FEATURES, [[1, 71, 30], [5, 6]]), "school 1 has a score outside 1 to 70"),
     ],
 )
-def test_a_damaged_file_is_one_line(data, said):
-    with pytest.raises(InputError, match=f"folder/school.mat: .*{said}") as error:
-        of_bytes(data, PATH)
+def test_a_damaged_file_is_one_line(tmp_path, data, said):
+    with pytest.raises(InputError, match=f"{tmp_path}/school.mat: .*{said}") as error:
+        read(tmp_path, data)
     assert "\n" not in str(error.value)
