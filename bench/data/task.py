@@ -84,10 +84,8 @@ GROUPS = {  # the task's field, its description, and a task that has it
     Network: ("network", "network to train, nor a pool of examples for it", "mnist_scatter_linear_10"),
     Linear: ("linear", "link function of a linear score as its loss", "odd_even"),
     Peers: ("peers", "graph of peers with objectives of their own", "linear_p2p_100"),
-    Head: ("head", "representation with a head upon it", "digits_cnn"),
+    Head: ("head", "representation with a head upon it", "digits_cnn, or name the last layer of your network head"),
 }
-# To give a task of one's own what it lacks.
-HOW: dict[type, str] = {Head: ", or name the last layer of your network head"}
 
 
 @jax.tree_util.register_dataclass
@@ -198,9 +196,7 @@ class Task:
         name, words, example = GROUPS[group]
         value = getattr(self, name)
         if value is None:
-            raise InputError(
-                f"task {self.name} has no {words}: use a task that has it, such as {example}{HOW.get(group, '')}"
-            )
+            raise InputError(f"task {self.name} has no {words}: use a task that has it, such as {example}")
         return value
 
 

@@ -29,7 +29,6 @@ from bench.models.user_networks import PictureCNN
 
 NUM_USERS, SIZE = 500, 100
 NUM_TEST, NUM_VALIDATION = 20, 10  # of a user's pictures
-NUM_HELD = NUM_TEST + NUM_VALIDATION
 NUM_COMMON = 2000  # of the data set's test pictures
 PLACES = 2  # quarters of a picture whose features are averaged: the height and the width of what is left
 MODELS = ("linear", "cnn")
@@ -61,8 +60,9 @@ def cifar_users(
     """
     if model not in MODELS:
         raise unknown_name("model", model, MODELS)
-    if size <= NUM_HELD:
-        raise InputError(f"size = {size}: give more than the {NUM_HELD} pictures that are held out.")
+    held = NUM_TEST + NUM_VALIDATION
+    if size <= held:
+        raise InputError(f"size = {size}: give more than the {held} pictures that are held out.")
     copy, labels, common_labels = _labels(data_files or DataFiles())
     rng = np.random.default_rng([trial, 0xC1FA])
     members = partition.by_class_shares(rng, labels, num_users, concentration, size)
@@ -71,7 +71,7 @@ def cifar_users(
     common = of_common[:NUM_COMMON], common_labels[:NUM_COMMON]
     examples = {
         split: [(pictures[rows], labels[rows]) for rows in members[:, start:stop]]
-        for split, start, stop in (("test", 0, NUM_TEST), ("validation", NUM_TEST, NUM_HELD), ("train", NUM_HELD, size))
+        for split, start, stop in (("test", 0, NUM_TEST), ("validation", NUM_TEST, held), ("train", held, size))
     }
     shares = "equal" if math.isinf(concentration) else f"{concentration:g}"
     origin: dict[str, Any] = {
