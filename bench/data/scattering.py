@@ -9,7 +9,6 @@ image and is therefore included in the features.
 Sources: Bhaskar et al. 2025, as in its program; Tramèr and Boneh 2021 for the normalisation.
 """
 
-import hashlib
 from functools import cache
 from pathlib import Path
 from typing import cast
@@ -21,7 +20,7 @@ from jax import Array
 from rich.console import Console
 from rich.progress import track
 
-from bench.data.fetch.cache import filling
+from bench.data.fetch.cache import filling, sha256
 from bench.errors import InputError
 from bench.files import cache_folder
 
@@ -128,7 +127,7 @@ def _compute(name: str, images: np.ndarray, path: Path) -> None:
             block = images[start : start + batch]
             padded = np.pad(block, [(0, batch - len(block)), (0, 0), (0, 0), (0, 0)])  # one shape needs one program
             file.write(np.asarray(compute(padded))[: len(block)].astype("<f2").tobytes())
-    _sum(path).write_text(f"{_digest(path)}  {path.name}\n")
+    _sum(path).write_text(f"{sha256(path)}  {path.name}\n")
 
 
 def _sum(path: Path) -> Path:
@@ -136,14 +135,9 @@ def _sum(path: Path) -> Path:
     return path.with_name(f"{path.name}.sha256")
 
 
-def _digest(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 @cache
 def _verify(path: Path, size: int, changed: int) -> None:
     """Verify a file, once in a process as long as its size and its time of change stay the same."""
     right = _sum(path).read_text().split()[:1] if _sum(path).is_file() else []
-    if [_digest(path)] != right:
+    if [sha256(path)] != right:
         raise InputError(f"{path}: does not match {_sum(path).name}: delete it, and it will be computed again.")

@@ -34,6 +34,19 @@ def md5(path: Path) -> str:
         raise InputError(f"{path}: {error.strerror}: make it readable.") from None
 
 
+def sha256(path: Path) -> str:
+    """Return the sha256 of a file.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}: make it readable.") from None
+
+
 def checksum(sums: Mapping[str, str]) -> str:
     """Return twelve hexadecimal digits over a set of files.
 

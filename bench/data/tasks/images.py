@@ -265,10 +265,7 @@ def _tested(params, task: Task) -> tuple[Array, Array]:
 
 def _is_finite(params, loss: Array) -> Array:
     """Return whether the loss and all parameters are finite."""
-    finite = jnp.isfinite(loss)
-    for leaf in jax.tree.leaves(params):
-        finite &= jnp.all(jnp.isfinite(leaf))
-    return finite
+    return jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves((loss, params))]).all()
 
 
 def _constants(dataset: str, features: str, normalisation: str) -> tuple[list[float], list[float]]:
@@ -307,13 +304,11 @@ def _load(dataset: str, features: str, copy: LocalCopy, constants) -> list[Array
     if features == "scattering":
         pictures = np.concatenate([raw["train_images"], raw["test_images"]])
         # On a CPU device_put uses the mapped file itself, so processes share it and it needs no further memory.
-        features_of_all = scattering.features(dataset, pictures, copy.checksum)
-        count = len(raw["train_labels"])
-        inputs = [jax.device_put(features_of_all[:count]), jax.device_put(features_of_all[count:])]
+        inputs = np.split(scattering.features(dataset, pictures, copy.checksum), [len(raw["train_labels"])])
     else:
-        inputs = [jax.device_put(_pixels(raw[f"{split}_images"], constants)) for split in ("train", "test")]
-    labels = [jnp.asarray(raw[f"{split}_labels"].astype(np.int32)) for split in ("train", "test")]
-    return [inputs[0], labels[0], inputs[1], labels[1]]
+        inputs = [_pixels(raw[f"{split}_images"], constants) for split in ("train", "test")]
+    labels = [raw[f"{split}_labels"].astype(np.int32) for split in ("train", "test")]
+    return [jax.device_put(array) for array in (inputs[0], labels[0], inputs[1], labels[1])]
 
 
 def _pixels(pictures: np.ndarray, constants) -> np.ndarray:

@@ -79,7 +79,7 @@ def odd_even(
         InputError: another part, or validation without split_first.
     """
     features = _features(data_files or DataFiles())
-    return _task(features, trial, bound, "odd_even", linear.logistic, linear.logistic_loss, split_first, part)
+    return _task(features, trial, "odd_even", linear.logistic, linear.logistic_loss, bound, split_first, part)
 
 
 def odd_even_hinge(
@@ -87,7 +87,7 @@ def odd_even_hinge(
 ) -> Task:
     """The task of `odd_even` with the hinge loss, which is not smooth. Arguments as for `odd_even`."""
     features = _features(data_files or DataFiles())
-    return _task(features, trial, bound, "odd_even_hinge", linear.hinge, linear.hinge_loss, split_first)
+    return _task(features, trial, "odd_even_hinge", linear.hinge, linear.hinge_loss, bound, split_first, "test")
 
 
 def odd_even_dirichlet(
@@ -120,11 +120,9 @@ def odd_even_dirichlet(
     digit = np.repeat(np.arange(10), features.shape[1])
     rng = np.random.default_rng([trial, 0xD1C])
     train = [rng.permutation(members) for members in partition.by_label(digit)]
-    test = []
-    for _ in ("test", "validation") if part == "validation" else ("test",):
-        train_counts = [int(TRAIN * len(members)) for members in train]
-        test = np.concatenate([members[count:] for members, count in zip(train, train_counts, strict=True)])
-        train = [members[:count] for members, count in zip(train, train_counts, strict=True)]
+    for _ in range(1 + (part == "validation")):
+        halves = [np.split(members, [int(TRAIN * len(members))]) for members in train]
+        train, test = [half for half, _ in halves], np.concatenate([half for _, half in halves])
     images = np.concatenate(train)
     dealt = images[partition.by_class_shares(rng, digit[images], num_silos, concentration)]
     shares = np.stack([np.bincount(digit[rows], minlength=10) for rows in dealt]) / dealt.shape[1]
@@ -177,7 +175,7 @@ def draws(trial: int, count: int, *, split_first: bool = False, part: str = "tes
     return np.stack(rows)
 
 
-def _task(features, trial: int, bound: str, name: str, link, loss, split_first: bool, part: str = "test") -> Task:
+def _task(features, trial: int, name: str, link, loss, bound: str, split_first: bool, part: str) -> Task:
     if part not in PARTS:
         raise unknown_name("part", part, PARTS)
     if part == "validation" and not split_first:
@@ -195,7 +193,6 @@ def _task(features, trial: int, bound: str, name: str, link, loss, split_first: 
     else:
         scale, lipschitz = 2 * np.linalg.norm(inputs[SCRIPT_SILO, :train], axis=-1).max(), (math.inf, math.inf)
         name = f"{name}_script_bound"
-    drawing = ["split first"] if split_first else []
     if split_first:
         name = f"{name}_split_first" + ("" if part == "test" else f"_{part}")
 
@@ -212,7 +209,7 @@ def _task(features, trial: int, bound: str, name: str, link, loss, split_first: 
         metrics=loss_and_error,
         name=name,
         source=f"MNIST ({source})",
-        checksum=digits.joint_checksum(checksum, f"odd even {NUM_FEATURES}", bound, *drawing),
+        checksum=digits.joint_checksum(checksum, f"odd even {NUM_FEATURES}", bound, *["split first"] * split_first),
     )
 
 

@@ -74,12 +74,17 @@ def synthetic(
 
 def draw(key, task: Task, clients, batch_size: int):
     """Draw fresh examples of the given clients (all when None): x [client, example, feature], y [client, example]."""
+    return fresh_examples(jax.random.normal, key, task, clients, batch_size)
+
+
+def fresh_examples(random, key, task: Task, clients, batch_size: int):
+    """Return what `draw` does, inputs and noise from random(key, shape, dtype) of mean 0 and variance 1."""
     truth = task.evaluation["truth"]
     truth = truth if clients is None else truth[clients]
     key_x, key_y = jax.random.split(key)
-    x = jax.random.normal(key_x, (truth.shape[0], batch_size, truth.shape[1]))
+    x = random(key_x, (truth.shape[0], batch_size, truth.shape[1]), jnp.float32)
     x = x * jnp.sqrt(task.evaluation["variance"])[None, None]
-    noise = task.evaluation["label_noise"] * jax.random.normal(key_y, x.shape[:2])
+    noise = task.evaluation["label_noise"] * random(key_y, x.shape[:2], jnp.float32)
     return x, jnp.einsum("nmd,nd->nm", x, truth) + noise
 
 
@@ -92,7 +97,7 @@ def risk(params, task: Task) -> dict:
     global_floor: the smallest excess risk of one model for all, from the parameters drawn.
     """
     evaluation, (inputs, targets) = task.evaluation, task.evaluation["validation"]
-    model = _models(params, task)
+    model = models_of_users(params, task)
     # The sum over users comes first, because one sum over all axes takes six times as long on a CPU.
     squares = jnp.sum(jnp.square(model - evaluation["truth"]), axis=0)
     error = jnp.einsum("nmd,nd->nm", inputs, model) - targets
@@ -114,12 +119,12 @@ def risk_and_by_user(params, task: Task) -> dict:
 
 def risks(params, task: Task) -> tuple[jax.Array, jax.Array]:
     """Return the excess risk of each user, and weights of 1, since all of them count alike, [user]."""
-    squares = jnp.square(_models(params, task) - task.evaluation["truth"])
+    squares = jnp.square(models_of_users(params, task) - task.evaluation["truth"])
     of_user = squares @ task.evaluation["variance"] / squares.shape[1]
     return of_user, jnp.ones_like(of_user)
 
 
-def _models(params, task: Task) -> jax.Array:
+def models_of_users(params, task: Task) -> jax.Array:
     """Return every user's model, [user, feature]."""
     theta = getattr(params, "theta", None)
     w = getattr(params, "w", params)
