@@ -18,8 +18,7 @@ def pack(arrays: Sequence[np.ndarray], capacity: int | None = None) -> np.ndarra
         arrays: one per client, [example, ...].
         capacity: length of the example axis; default the longest.
     """
-    longest = max(len(a) for a in arrays)
-    capacity = longest if capacity is None else capacity
+    capacity = max(map(len, arrays)) if capacity is None else capacity
     out = np.zeros((len(arrays), capacity, *arrays[0].shape[1:]), arrays[0].dtype)
     for row, array in zip(out, arrays, strict=True):
         row[: len(array)] = array

@@ -288,10 +288,10 @@ def _one_kind(files: Sequence[Path], tables: Sequence[FileTable], column: str) -
     """Refuse a column of words that is of another kind in another file."""
     kinds = {table.kinds[column]: file for file, table in zip(files, tables, strict=True) if column in table.kinds}
     remedy = "write it as one kind in all files, best as words"
+    if len(kinds) > 1:
+        (kind, origin), (other, file), *_ = kinds.items()
+        raise InputError(f"{file}: {column!r} has {other}, but {origin} has {kind}: {remedy}")
     for kind, origin in kinds.items():
-        for other_kind, file in kinds.items():
-            if other_kind != kind:
-                raise InputError(f"{file}: {column!r} has {other_kind}, but {origin} has {kind}: {remedy}")
         for file, table in zip(files, tables, strict=True):
             words = table.cells[column]
             fit = words.str.fullmatch(TEXT_OF[kind]).to_numpy(bool) if len(words) else np.ones(1, bool)
@@ -343,14 +343,15 @@ def _check(file: Path, column: str, values: pd.Series, *, number: bool) -> None:
     missing = np.flatnonzero(values.isna())
     if len(missing):
         raise InputError(f"{file}: {shown(column)} is empty in row {missing[0] + 1}: leave the row out, or fill it in")
+    if not len(values):
+        return
     if not number:
-        rounded = np.flatnonzero(values.str.fullmatch(ROUNDED)) if len(values) else []
+        rounded = np.flatnonzero(values.str.fullmatch(ROUNDED))
         if len(rounded):
             word = shown(values.iloc[rounded[0]])
             raise InputError(
                 f"{file}: {shown(column)} has {word} in row {rounded[0] + 1}, which may be rounded: {EXACT}"
             )
-    if not (number and len(values)):
         return
     if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_complex_dtype(values):
         bad = np.flatnonzero(pd.to_numeric(values, errors="coerce").isna())

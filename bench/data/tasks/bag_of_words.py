@@ -200,16 +200,15 @@ def _hits(params, task: Task, split: str) -> tuple[jax.Array, jax.Array, jax.Arr
 
 def _scores(model: Additive, documents: Documents) -> jax.Array:
     """Return scores [document, tag]."""
-    local_scores = None
-    if model.coefficients is not None:
-        local_scores = jnp.einsum("nsj,njk->nsk", documents.cross, model.coefficients)
-        local_scores = local_scores.reshape(-1, local_scores.shape[-1])[documents.place]
     scores = []
     size = documents.place.shape[0]
     for start in range(0, size, EVALUATED_TOGETHER):
         rows = jax.tree.map(lambda leaf, s=start: leaf[s : s + EVALUATED_TOGETHER], documents.rows)
         scores.append(densify(rows) @ model.w)
-    total = jnp.concatenate(scores) if local_scores is None else jnp.concatenate(scores) + local_scores
+    total = jnp.concatenate(scores)
+    if model.coefficients is not None:
+        local_scores = jnp.einsum("nsj,njk->nsk", documents.cross, model.coefficients)
+        total = total + local_scores.reshape(-1, local_scores.shape[-1])[documents.place]
     if model.theta is not None:
         client = documents.place // documents.cross.shape[1]
         total = total + jax.vmap(lambda row, theta: product(row, theta))(documents.rows, model.theta[client])

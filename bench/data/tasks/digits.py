@@ -81,12 +81,8 @@ def _deal(images: np.ndarray, labels: np.ndarray, groups: list[np.ndarray], tria
     """Return images by client, each client's shuffled by the trial and split into training and test."""
     pixels = 1 - images.reshape(len(images), -1).astype(np.float32) / 255
     rng = np.random.default_rng([trial, 0xD161])
-    train, test = [], []
-    for members in groups:
-        training, testing = hold_out(members, test_fraction, rng)
-        train.append((pixels[training], labels[training]))
-        test.append((pixels[testing], labels[testing]))
-    return Digits(train, test)
+    halves = zip(*(hold_out(members, test_fraction, rng) for members in groups), strict=True)
+    return Digits(*([(pixels[rows], labels[rows]) for rows in half] for half in halves))
 
 
 def digit_task(digits: Digits, *, model: str, name: str, source: str, checksum: str, batch_size: int) -> Task:

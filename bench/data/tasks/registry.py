@@ -60,12 +60,12 @@ def listed(
 
 REMAINDER = "each user's leftover examples (n mod 10)"
 OWN_SPLIT = TEST / (1 - TEST - VALIDATION)
-DIGITS = {  # name -> function, test images for each that is trained on, and what the data are
-    "digits": (digits.mnist_by_writer, 0.118, "handwritten digits, one writer per user"),  # 6,997 for 59,390
-    "digits_by_style": (  # 6,903 for 58,770
-        *(digits.mnist_by_style, 0.117, "handwritten digits, one slant and stroke width per user"),
-    ),
-    "emnist_digits": (digits.emnist_digits, 0.119, "handwritten digits of EMNIST, one writer per user"),  # of all
+# Name -> function, test images for each that is trained on, and what the data are. The ratios are 6,997 for 59,390,
+# 6,903 for 58,770, and that of all writers of EMNIST.
+DIGITS = {
+    "digits": (digits.mnist_by_writer, 0.118, "handwritten digits, one writer per user"),
+    "digits_by_style": (digits.mnist_by_style, 0.117, "handwritten digits, one slant and stroke width per user"),
+    "emnist_digits": (digits.emnist_digits, 0.119, "handwritten digits of EMNIST, one writer per user"),
 }
 TAGS: dict[str, Any] = {
     "steps": "log:1:300",
