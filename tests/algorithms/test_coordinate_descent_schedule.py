@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from ring_with_chords import ring_with_chords
 from scipy import stats
 from tiny_coordinate_descent import NOISY, TICKS, counts, movers
 from tiny_peers import N, dense, logistic_peers, play, ring_with_chords, with_budget, with_peers

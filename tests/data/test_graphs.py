@@ -3,7 +3,6 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from ring_with_chords import ring_with_chords
 from scipy import sparse
 from tiny_peers import ring_with_chords
 

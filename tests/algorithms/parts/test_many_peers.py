@@ -5,7 +5,6 @@ from functools import cache
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from ring_with_chords import ring_with_chords
 from slow_cases import cases
 from tiny_peers import ring_with_chords
 
