@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench.conformance import GOLDEN_RUNS, content
-from bench.kernels.gradient import clipped_sum, of_batch
+from bench.kernels.gradient import clipped_sum, batch_gradient
 from bench.kernels.per_example import clipped_gradient_sum
 from bench.models.linear import logistic
 
@@ -104,7 +104,7 @@ def _squared_loss(model, _, example):
 
 def _local_steps(run: Run, model: dict, loss: Any, user: int) -> dict:
     """Return the model after the local steps of a user, minus the model."""
-    gradient = of_batch(loss)
+    gradient = batch_gradient(loss)
     inputs, targets = (jnp.asarray(run.data[user][name]) for name in ("x", "y"))
     own = model
     for batch in cast(list, run.local_batches)[user]:

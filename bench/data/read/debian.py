@@ -69,7 +69,7 @@ def documents(copy: LocalCopy) -> list[DebianPackage]:
     (path,) = copy.files.values()
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-        return [DebianPackage(*fields, tuple(tags)) for *fields, tags in map(json.loads, lines)]
+        return [DebianPackage._make([*fields, tuple(tags)]) for *fields, tags in map(json.loads, lines)]
     except (OSError, ValueError, TypeError) as error:
         raise InputError(f"{path}: not the packages of a release ({error}): remove it, and it is made anew") from None
 

@@ -67,7 +67,7 @@ def network_task(
 
     evaluation: dict[str, Any] = {}
     for subset in ("train", "test", "validation"):
-        inputs, labels, sizes = stack(examples[subset], room and room[subset])
+        inputs, labels, sizes = stack(examples[subset], room[subset] if room else None)
         evaluation[subset] = inputs, labels.astype(jnp.int32), sizes
     inputs, labels, sizes = evaluation.pop("train")
     params = initial_parameters(module, jax.random.key(seed), inputs[:2, 0])

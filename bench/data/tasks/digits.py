@@ -12,7 +12,7 @@ no bias), targets 0.9 for the class and -0.1 for the others; linear, or with the
 import hashlib
 from collections.abc import Callable
 from functools import cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -105,7 +105,7 @@ def digit_task(digits: Digits, *, model: str, name: str, source: str, checksum: 
     validation = [(x[n:], y[n:]) for (x, y), n in zip(digits.train, used, strict=True)]
     examples = {"train": train, "test": digits.test, "validation": validation}
     if model == "network":
-        origin = {"name": f"{name}_network", "source": source, "checksum": checksum}
+        origin: dict[str, Any] = {"name": f"{name}_network", "source": source, "checksum": checksum}
         return network_task(examples, module=digits_cnn.Classifier(), head=("head",), seed=CNN_SEED, **origin)
     make = linear_task if model == "linear" else _cnn
     return make(examples, name=name, source=source, checksum=checksum)
@@ -117,7 +117,7 @@ def linear_task(
     num_classes: int = NUM_CLASSES,
     dual: bool = True,
     metrics: Callable | None = None,
-    **origin: str,
+    **origin: Any,
 ) -> Task:
     """Return the linear problem of one class against the others.
 
@@ -144,7 +144,7 @@ def linear_task(
     )
 
 
-def _cnn(examples: dict[str, list], **origin: str) -> Task:
+def _cnn(examples: dict[str, list], **origin: Any) -> Task:
     def listed(clients):
         pixels, labels = (np.concatenate(leaves) for leaves in zip(*clients, strict=True))
         client = np.repeat(np.arange(len(clients)), [len(y) for _, y in clients])
