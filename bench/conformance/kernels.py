@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench.conformance import GOLDEN_RUNS, content
-from bench.kernels.gradient import clipped_sum, batch_gradient
+from bench.kernels.gradient import batch_gradient, clipped_sum
 from bench.kernels.per_example import clipped_gradient_sum
 from bench.models.linear import logistic
 
