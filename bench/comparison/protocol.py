@@ -19,7 +19,6 @@ from bench.privacy.events.release import LEAST_DELTA
 PROTOCOL = "protocol.json"
 LATER = (OWN_STEPS, OWN_EPOCHS)  # roles that were not tuned where a protocol has no `space`
 EARLIER: Mapping[str, Space] = {"few_images_dirichlet": {"step_size": Interval(0.03, 1.0)}}  # what it then was
-REPLACED = ("few_images",)  # tasks whose results without one cannot be continued
 
 
 def _searchable(text: str) -> str:
@@ -57,19 +56,10 @@ class Protocol(BaseModel, frozen=True, strict=True, extra="forbid"):
     space: dict[str, Annotated[str, AfterValidator(_searchable)]] = {}
 
     def request(self, request: Request) -> Request:
-        """Return a request on this task with what its methods are tuned over and accounted by.
-
-        Raises:
-            InputError: where that is of an earlier version, and not known.
-        """
+        """Return a request on this task with what its methods are tuned over and accounted by."""
         request = request._replace(accountant=self.accountant)
         if self.space:
             return request._replace(space={role: searched(text) for role, text in self.space.items()})
-        if self.task in REPLACED:
-            raise InputError(
-                f"the results of {self.task} are of an earlier version, in which methods had other intervals of the "
-                f"same argument: move its folder elsewhere and run `python -m bench board {self.task}`"
-            )
         known = {role: tried for role, tried in request.problem.shared_space.items() if role not in LATER}
         return request._replace(space={**known, **EARLIER.get(self.task, {})}, own_first=True)
 

@@ -145,12 +145,6 @@ def test_whoever_is_compared_with_a_board_is_tuned_over_what_the_board_was(tmp_p
 @pytest.mark.parametrize("task", EARLIER)
 def test_a_committed_board_without_intervals_is_continued_by_those_that_it_had(task):
     """Its first settings are those of its runs, to the last digits, in which logarithms differ between machines."""
-    if task in protocols.REPLACED:
-        with pytest.raises(
-            InputError, match=f"of an earlier version.*move its folder elsewhere and run `python -m bench board {task}`"
-        ):
-            boards.board_request(task, out=BOARD.parent)
-        return
     request = boards.board_request(task, out=BOARD.parent)
     assert request.own_first
     rows, compared = part_files.read(BOARD / task / "tuning"), 0
