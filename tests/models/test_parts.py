@@ -50,8 +50,11 @@ def small_task() -> Task:
         (rng.normal(size=(EACH + user, 5)).astype(np.float32), rng.integers(0, 2, EACH + user)) for user in range(USERS)
     ]
     return by_network.network_task(
-        examples,
-        {"test": examples, "validation": examples[:1] + [(x[:0], y[:0]) for x, y in examples[1:]]},
+        {
+            "train": examples,
+            "test": examples,
+            "validation": examples[:1] + [(x[:0], y[:0]) for x, y in examples[1:]],
+        },
         module=Small(),
         head=("head",),
         seed=3,
@@ -177,7 +180,6 @@ def test_the_head_of_ppsgd_is_that_of_figure_1d():
     }
     module = digits_cnn.Classifier()
     ours = by_network.network_task(
-        parts.pop("train"),
         parts,
         module=module,
         of_logits=squares,
