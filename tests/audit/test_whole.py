@@ -45,7 +45,7 @@ def table(tmp_path_factory):
     folder = tmp_path_factory.mktemp("audited")
     with pytest.MonkeyPatch.context() as patched:
         some_methods(patched)
-        patched.setattr(whole, "audited", audit_once)
+        patched.setattr(whole, "audit_method", audit_once)
         audited(folder)
     return folder
 
@@ -102,7 +102,7 @@ def test_what_is_in_the_file_is_not_run_again_but_for_another_version(few, folde
     assert "has all" in said[0]
     pd.testing.assert_frame_equal(again, before, check_dtype=False)
     monkeypatch.setitem(few, "minibatch_sgd", few["minibatch_sgd"]._replace(version=99))
-    monkeypatch.setattr(whole, "audited", audit_once)
+    monkeypatch.setattr(whole, "audit_method", audit_once)
     newer, said = audited(folder)
     assert {line.split(", ")[1].split(" on ")[0] for line in said[1:]} == {"minibatch_sgd"}
     assert newer.loc[newer["method"] == "minibatch_sgd", "version"].eq(99).all()
@@ -112,7 +112,7 @@ def test_what_is_in_the_file_is_not_run_again_but_for_another_version(few, folde
 
 
 def test_a_table_of_audits_with_other_options_is_kept(few, folder, monkeypatch):
-    monkeypatch.setattr(whole, "audited", audit_once)
+    monkeypatch.setattr(whole, "audit_method", audit_once)
     before = (folder / "audit.csv").read_bytes()
     with pytest.raises(InputError, match="audits with seed = 0"):
         audited(folder, seed=1)
@@ -139,14 +139,14 @@ def test_an_interrupted_audit_goes_on(few, tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return audit_once(name, **how)
 
-    monkeypatch.setattr(whole, "audited", until_the_last)
+    monkeypatch.setattr(whole, "audit_method", until_the_last)
     for asked in (["minibatch_sgd", "admm", "dp_fedavg"], ["dp_fedavg"]):
         begun.clear()
         with pytest.raises(KeyboardInterrupt):
             audited(tmp_path)
         assert list(dict.fromkeys(begun)) == asked
     assert set(pd.read_csv(tmp_path / "audit.csv")["method"]) == {"minibatch_sgd", "admm"}
-    monkeypatch.setattr(whole, "audited", audit_once)
+    monkeypatch.setattr(whole, "audit_method", audit_once)
     rows, said = audited(tmp_path)
     assert "minibatch_sgd" not in " ".join(said)
     assert set(rows["method"]) == set(few)
@@ -160,7 +160,7 @@ def test_a_refuted_method_fails(few, tmp_path, monkeypatch, capsys):
 
     wrong = {"minibatch_sgd": method._replace(releases=too_little)}
     monkeypatch.setattr(whole, "ALGORITHMS", wrong)
-    monkeypatch.setattr(whole, "audited", lambda name, **how: audit(wrong[name], **how))
+    monkeypatch.setattr(whole, "audit_method", lambda name, **how: audit(wrong[name], **how))
     few_runs = {"runs": 2000}
     as_usual = whole.audit_all
     monkeypatch.setattr(whole, "audit_all", lambda out, **how: as_usual(out, **how | few_runs))
@@ -181,7 +181,7 @@ def test_an_audit_that_cannot_run_stops_no_other(few, tmp_path, monkeypatch):
             raise InputError("too few runs")
         return audit_once(name, **how)
 
-    monkeypatch.setattr(whole, "audited", but_the_first)
+    monkeypatch.setattr(whole, "audit_method", but_the_first)
     with pytest.raises(
         InputError, match="2 of 4 audits were not run, the others are kept; dp_fedavg on users: too few"
     ):
@@ -197,7 +197,7 @@ def test_a_table_that_was_cut_off_is_refused(few, folder):
 
 
 def test_a_folder_that_cannot_be_is_refused_before_anything_runs(few, tmp_path, monkeypatch):
-    monkeypatch.setattr(whole, "audited", None)
+    monkeypatch.setattr(whole, "audit_method", None)
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="is in the way"):
         audited(tmp_path / "file" / "audit")
