@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import TypeAdapter, ValidationError
-
 from bench.errors import InputError, cannot_write
 from bench.files import write_whole
 from bench.store import KEPT, SMOKE
@@ -80,10 +78,13 @@ def read_request(folder: Path) -> GridRequest | None:
     """
     path = folder / REQUEST
     try:
-        return TypeAdapter(GridRequest).validate_json(path.read_bytes(), strict=True)
+        content = path.read_bytes()
+        from pydantic import TypeAdapter  # here, since it takes long to import and few folders have a request
+
+        return TypeAdapter(GridRequest).validate_json(content, strict=True)
     except FileNotFoundError:
         return None
-    except (OSError, ValidationError):
+    except (OSError, ValueError):
         raise InputError(f"{path} is damaged: copy the file again, or move the folder elsewhere") from None
 
 

@@ -261,8 +261,7 @@ def heading(table: pd.DataFrame) -> str:
     return (
         f"{extrapolated(table)}{first['metric']} on the test data of {tables.no_markup(data_of(table))}, {better} is "
         "better: mean and "
-        f"95 % interval over {_splits(table)}, rank at that ε, and gain over the best baseline, paired "
-        f"{paired}. "
+        f"95 % interval over {_splits(table)}, rank at that ε, and gain over the best baseline, paired {paired}. "
         f"{_intervals(first)} {_asterisk(table)} {tables.no_markup(privacy(table))}"
     )
 
