@@ -179,9 +179,8 @@ def clipped_gradient_of_rows(
         batch = partial(_batch, network, per_layer)
         layers = jax.eval_shape(lambda x: _tapped(network, params, x, None, {})[1], example)
         widest = max(x.size for x, _ in layers.values())
-    sizes = micro_batch(widest), ACCELERATOR_BATCH
-    cpu, accelerator = (partial(_in_batches_of, min(size, rows.shape[0]), batch) for size in sizes)
-    return by_platform(cpu, accelerator, params, pool, rows, count, clip_norm)
+    size = min(by_platform(micro_batch(widest), ACCELERATOR_BATCH), rows.shape[0])
+    return _in_batches_of(size, batch, params, pool, rows, count, clip_norm)
 
 
 def _batch(network: nn.Module, per_layer: bool, params, clip_norm):

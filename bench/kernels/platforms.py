@@ -1,12 +1,11 @@
 """All choices between programs for a CPU and programs for an accelerator.
 
-The choice is made when a program is lowered, for the platform that it is lowered for, whether or not this machine has
-one.
+A program is made for JAX's default platform, or within `made_for` for another one, whether or not this machine has it.
 """
 
 from collections.abc import Callable
-from contextvars import ContextVar
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -14,22 +13,19 @@ from jax import Array
 from jaxtyping import Bool
 
 LARGE = 2**14  # values; with a smaller model, a call for each client costs more than the cache saves
-_ON_CPU: ContextVar[bool | None] = ContextVar("on_cpu", default=None)  # set while a branch is traced
+_PLATFORM = jax.make_user_context()  # part of the key under which JAX keeps traces and programs
+
+T = TypeVar("T")
 
 
-def by_platform(cpu: Callable, accelerator: Callable, *args: Any) -> Any:
-    """Return the result of `cpu` on a CPU, and of `accelerator` elsewhere; the compiler sees only one of them.
+def made_for(platform: str) -> AbstractContextManager:
+    """Return a context in which programs are traced and lowered for that platform, such as "cuda"."""
+    return _PLATFORM(platform)
 
-    Within a function made by `only` the choice has been made already.
 
-    Args:
-        cpu, accelerator: functions with results of the same shapes. Both are traced.
-        args: the functions' arguments, pytrees of arrays.
-    """
-    on_cpu = _ON_CPU.get()
-    if on_cpu is not None:
-        return (cpu if on_cpu else accelerator)(*args)
-    return jax.lax.platform_dependent(*args, cpu=only(cpu, on_cpu=True), default=only(accelerator, on_cpu=False))
+def by_platform(cpu: T, accelerator: T) -> T:
+    """Return the first for a program that is made for a CPU, else the second."""
+    return cpu if (_PLATFORM.value or jax.default_backend()) == "cpu" else accelerator
 
 
 def in_turn(function: Callable, together: Callable | None = None) -> Callable:
@@ -42,10 +38,8 @@ def in_turn(function: Callable, together: Callable | None = None) -> Callable:
         function: of arrays, all passed as arguments.
         together: what an accelerator computes in its place; by default the function.
     """
-    # `jit` caches the trace: otherwise every `vmap` around the call would trace the function anew, outside of `only`.
-    traced_once = jax.jit(only(function, on_cpu=True), inline=True)
-    one_by_one = jax.custom_batching.sequential_vmap(traced_once)
-    return lambda *args: by_platform(one_by_one, together or function, *args)
+    one_by_one = jax.custom_batching.sequential_vmap(function)
+    return lambda *args: by_platform(one_by_one, together or function)(*args)
 
 
 def unless(rare: Bool[Array, ""], usual: Callable, always: Callable, *args: Any) -> Any:
@@ -71,7 +65,7 @@ def unless(rare: Bool[Array, ""], usual: Callable, always: Callable, *args: Any)
         out = unless(jnp.any(rare), *branches, *args)
         return out, jax.tree.map(lambda _: True, out)
 
-    return by_platform(chosen_branch, lambda _, *args: always(*args), rare, *args)
+    return by_platform(chosen_branch, lambda _, *args: always(*args))(rare, *args)
 
 
 def over_clients(function: Callable, shared: Any, *rows: Any, size: int | None = None) -> Any:
@@ -96,19 +90,3 @@ def over_clients(function: Callable, shared: Any, *rows: Any, size: int | None =
     size = sum(jnp.size(leaf) for leaf in jax.tree.leaves(shared)) if size is None else size
     large = size >= LARGE
     return (in_turn(one_by_one, together) if large else together)(shared, *rows)
-
-
-def only(function: Callable, on_cpu: bool) -> Callable:
-    """Return the function for one kind of platform, so that nothing it calls is traced for the other.
-
-    JAX's cached traces do not record the kind, so a function that is jitted inside must not be jitted anywhere else.
-    """
-
-    def function_on_platform(*args):
-        token = _ON_CPU.set(on_cpu)
-        try:
-            return function(*args)
-        finally:
-            _ON_CPU.reset(token)
-
-    return function_on_platform

@@ -19,7 +19,6 @@ import numpy as np
 
 from bench.kernels import gradient
 from bench.kernels.per_example import clipped_gradient_of_rows, cross_entropy
-from bench.kernels.platforms import only
 from bench.models.networks import CLASSES, network
 from bench.perf.counts import count
 from bench.perf.measure import Measurement, Workload
@@ -197,8 +196,7 @@ def workload(dataset: str, model: str, shape: tuple[int, ...], dtype) -> Workloa
     memory = program.memory_analysis()
     assert memory is not None
     arguments = jax.random.key(1), params, pool, rows
-    # Traced for one platform, the loop over micro-batches has a known length, and all of it is counted.
-    work = count(only(partial(_step, _kernel, module), on_cpu=True), *arguments)
+    work = count(partial(_step, _kernel, module), *arguments)
     size = memory.temp_size_in_bytes + memory.argument_size_in_bytes
     return Workload(lambda: jax.block_until_ready(program(*arguments)), "step", 1, work, size)
 

@@ -10,7 +10,7 @@ from bench.kernels import gradient, linear, linear_network, local_steps, per_exa
 from bench.kernels import messages as kernel
 from bench.kernels.per_example import Affine, ScaledLinear
 from bench.kernels.personal import Batch
-from bench.kernels.platforms import only, unless
+from bench.kernels.platforms import made_for, unless
 from bench.models.additive import squared_loss
 
 CLIENTS, EXAMPLES, FEATURES, CLASSES = 5, 4, 6, 3
@@ -155,11 +155,11 @@ KERNELS = {
 
 
 @NOT_FINITE
-@pytest.mark.parametrize("on_cpu", [True, False])
+@pytest.mark.parametrize("platform", ["cpu", "cuda"])
 @pytest.mark.parametrize("name", KERNELS)
-def test_a_message_that_is_not_finite_counts_as_0(name, on_cpu, value):
-    kernel = only(KERNELS[name], on_cpu=on_cpu)
-    everybody, without = kernel(value, np.ones(CLIENTS, bool)), kernel(value, OTHERS)
+def test_a_message_that_is_not_finite_counts_as_0(name, platform, value):
+    with made_for(platform):
+        everybody, without = (KERNELS[name](value, clients) for clients in (np.ones(CLIENTS, bool), OTHERS))
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(everybody))
     if name.startswith(("network", "linear")) and value == 1e30:  # nothing is squared, and it is an ordinary message
         return
@@ -182,8 +182,9 @@ def test_only_a_cpu_asks_whether_a_message_is_finite(platform, asks):
     def one(rare, x):
         return unless(rare, jnp.sin, jnp.cos, x)
 
-    program = jax.jit(jax.vmap(jax.vmap(one, (0, None)))).trace(jnp.zeros((2, 3), bool), jnp.ones(2))
-    text = program.lower(lowering_platforms=(platform,)).as_text()
+    with made_for(platform):
+        program = jax.jit(jax.vmap(jax.vmap(one, (0, None)))).trace(jnp.zeros((2, 3), bool), jnp.ones(2))
+        text = program.lower(lowering_platforms=(platform,)).as_text()
     assert ("stablehlo.sine" in text) == asks
     assert "stablehlo.cosine" in text
     assert "stablehlo.select" not in text

@@ -7,7 +7,6 @@ from jax import ShapeDtypeStruct as Shape
 
 from bench.algorithms import ALGORITHMS
 from bench.data.tasks.synthetic import synthetic
-from bench.kernels.platforms import by_platform
 from bench.perf.counts import count, work_of
 from bench.sweeps import engine
 
@@ -47,8 +46,6 @@ def test_a_loop_counts_as_often_as_it_runs():
 def test_of_two_branches_the_larger_counts():
     chosen = count(lambda x: jax.lax.cond(jnp.sum(x) > 0, lambda: twice(x), lambda: jnp.zeros((30, 30))), MATRIX)
     assert chosen.flops == pytest.approx(count(twice, MATRIX).flops, rel=0.03)
-    platform = count(lambda x: by_platform(twice, lambda x: jnp.zeros((30, 30)), x), MATRIX)
-    assert platform.flops == count(twice, MATRIX).flops
 
 
 def test_bytes_are_what_must_be_read():

@@ -32,6 +32,7 @@ from bench.execution import snapshots
 from bench.execution.pool import Pool
 from bench.execution.run import run_sweep
 from bench.kernels.division import Division
+from bench.kernels.platforms import made_for
 from bench.models.additive import squared_loss
 from bench.models.parts import joined
 from bench.sweeps import devices, engine
@@ -392,9 +393,10 @@ def test_a_million_users_with_models_of_their_own_need_an_eighth_on_each_of_eigh
 def test_programs_for_several_devices_lower_for_accelerators(case):
     make, task, args = CASES[case]
     program, laid, keys, hypers = prepared(make, task(), args, on=2)
-    traced = _trained.trace(laid, keys, hypers, program=program)
     for platform in ("cuda", "tpu"):
-        assert "all_reduce" in traced.lower(lowering_platforms=(platform,)).as_text()
+        with made_for(platform):
+            traced = _trained.trace(laid, keys, hypers, program=program)
+            assert "all_reduce" in traced.lower(lowering_platforms=(platform,)).as_text()
 
 
 # ---- Whole sweeps ----

@@ -116,7 +116,7 @@ def _in_span(task: Task, *, batch_size: int, step_size: Scalar) -> Callable[[Arr
         def block_of_steps(block, coefficients):
             rows, weight = jax.lax.map(batch_of_step, block * STEPS_TOGETHER + jnp.arange(STEPS_TOGETHER))
             users = gram, errors, coefficients, jnp.moveaxis(rows, 1, 0), jnp.moveaxis(weight, 1, 0)
-            return by_platform(partial(jax.lax.map, of_user), jax.vmap(of_user), users)
+            return by_platform(partial(jax.lax.map, of_user), jax.vmap(of_user))(users)
 
         zeros = jnp.zeros((*gram.shape[:2], targets.shape[-1]))
         blocks = (num_steps + STEPS_TOGETHER - 1) // STEPS_TOGETHER

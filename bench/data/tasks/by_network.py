@@ -20,7 +20,7 @@ from bench.data.tasks.by_user import accuracies, or_nan
 from bench.errors import InputError
 from bench.kernels.order import first_largest
 from bench.kernels.per_example import cross_entropy
-from bench.kernels.platforms import in_turn
+from bench.kernels.platforms import by_platform, in_turn
 from bench.models.additive import Additive
 from bench.models.linear import Personal
 from bench.models.logits import apply_of, initial_parameters, loss_of
@@ -173,7 +173,7 @@ def _models(params) -> tuple[Any, Any]:
 def _of_each(function: Callable, shared: Any, *rows: Any) -> Any:
     """Return function(shared, *row) for every user's row, one user after the other on a CPU."""
 
-    def some_at_once(size: int | None):
-        return lambda shared, *rows: jax.lax.map(lambda row: function(shared, *row), rows, batch_size=size)
+    def of_each(shared, *rows):
+        return jax.lax.map(lambda row: function(shared, *row), rows, batch_size=by_platform(None, USERS_TOGETHER))
 
-    return in_turn(some_at_once(None), some_at_once(USERS_TOGETHER))(shared, *rows)
+    return in_turn(of_each)(shared, *rows)

@@ -27,7 +27,7 @@ from bench.data.task import Task
 from bench.data.tasks.by_network import network_task
 from bench.data.tasks.by_user import accuracies, by_client, or_nan
 from bench.errors import unknown_name
-from bench.kernels.platforms import in_turn
+from bench.kernels.platforms import by_platform, in_turn
 from bench.models import digits_cnn
 from bench.models.additive import scores, squared_loss
 
@@ -197,7 +197,7 @@ def cnn_accuracy(params, task: Task) -> dict:
 
         return jax.lax.map(of_one, examples, batch_size=size)
 
-    in_batches = in_turn(*(partial(hits_in_batches_of, size) for size in EVALUATED_TOGETHER))
+    in_batches = in_turn(partial(hits_in_batches_of, by_platform(*EVALUATED_TOGETHER)))
 
     def hits_of(params, task, split):
         hits, finite = in_batches(params.w, params.theta, task.evaluation[split])
