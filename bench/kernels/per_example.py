@@ -38,7 +38,7 @@ from bench.kernels.platforms import by_platform
 
 _einsum = partial(jnp.einsum, precision="highest")
 AFFINE, DENSE = "Affine_0", "Dense_0"  # the parts of a ScaledLinear
-ACCELERATOR_BATCH = 128  # examples that are differentiated together on an accelerator
+TOGETHER = 256  # the most examples that are differentiated together on an accelerator
 
 
 class Affine(nn.Module):
@@ -156,6 +156,7 @@ def clipped_gradient_of_rows(
     count: int | Int[Array, ""],
     clip_norm: float | Float[Array, ""],
     *,
+    usual: int | None = None,
     per_layer: bool = False,
 ) -> tuple[Tree, Float[Array, ""], Float[Array, ""]]:
     """Compute `clipped_gradient_sum` over the first `count` of some rows of a pool, a micro-batch at a time.
@@ -167,6 +168,7 @@ def clipped_gradient_of_rows(
         pool: (inputs, labels).
         rows: of the pool; places from `count` on are ignored.
         count: number of examples.
+        usual: number that `count` rarely exceeds, which an accelerator computes together; default all places.
 
     Returns:
         The sum, a pytree as params, the number of examples that were clipped, and the number that the network gets
@@ -179,7 +181,8 @@ def clipped_gradient_of_rows(
         batch = partial(_batch, network, per_layer)
         layers = jax.eval_shape(lambda x: _tapped(network, params, x, None, {})[1], example)
         widest = max(x.size for x, _ in layers.values())
-    size = min(by_platform(micro_batch(widest), ACCELERATOR_BATCH), rows.shape[0])
+    together = min(-(-(usual or rows.shape[0]) // 32) * 32, TOGETHER)
+    size = min(by_platform(micro_batch(widest), together), rows.shape[0])
     return _in_batches_of(size, batch, params, pool, rows, count, clip_norm)
 
 
@@ -246,14 +249,16 @@ def _tapped(network: nn.Module, params, inputs: Array, probes, rules: dict):
         if context.method_name != "__call__" or not isinstance(module, nn.Conv | nn.Dense | Affine):
             return call(*args, **kwargs)
         (x,) = args
-        if isinstance(module, nn.Conv):
+        path = "/".join(module.path)
+        rules[path] = partial(_elementwise, axes=module.axes) if isinstance(module, Affine) else _product
+        if isinstance(module, nn.Conv) and by_platform(True, False):
             x = _patches(module, x)
             kernel, bias = (module.get_variable("params", name) for name in ("kernel", "bias"))
             outputs = x @ kernel.reshape(-1, kernel.shape[-1]) + bias[None, None, None]
         else:
             outputs = call(x)
-        path = "/".join(module.path)
-        rules[path] = partial(_elementwise, axes=module.axes) if isinstance(module, Affine) else _product
+            if isinstance(module, nn.Conv):
+                rules[path] = partial(_convolution, module)
         layers[path] = x, outputs
         return outputs if probes is None else outputs + probes[path]
 
@@ -272,30 +277,49 @@ def _patches(conv: nn.Conv, x: Array) -> Array:
 
 
 def _product(inputs: Array, slopes: Array):
-    """Return the rule of dense layers and convolutions."""
+    """Return the rule of dense layers, and of convolutions whose inputs are patches."""
     a = inputs.reshape(inputs.shape[0], -1, inputs.shape[-1])  # [example, place, input]
     d = slopes.reshape(slopes.shape[0], -1, slopes.shape[-1])  # [example, place, output]
     places, width, height = a.shape[1], a.shape[2], d.shape[2]
-    offsets = jnp.sum(d, axis=1)
-    squares = jnp.sum(jnp.square(offsets), axis=-1)
-    if places * (width + height) < width * height:
-        gram = _einsum("bpi,bqi->bpq", a, a) * _einsum("bpo,bqo->bpq", d, d)
-        squares = squares + jnp.sum(gram, axis=(1, 2))
-
-        def kernel(scale):
-            return _einsum("bpi,bpo->io", masked(scale != 0, a), scaled(d, scale[:, None, None]))
-    else:
+    if places * (width + height) >= width * height:
         # XLA on a CPU is up to twice as fast with the longer axis last.
         form = "boi" if width > height else "bio"
-        gradients = jnp.einsum(
-            f"bpi,bpo->{form}", a, d
-        )  # in TF32 it is another gradient, and its norm is still its norm
-        squares = squares + jnp.sum(jnp.square(gradients), axis=(1, 2))
+        # In TF32 it is another gradient, and its norm is still its norm.
+        return _formed(form, jnp.einsum(f"bpi,bpo->{form}", a, d), d)
+    gram = _einsum("bpi,bqi->bpq", a, a) * _einsum("bpo,bqo->bpq", d, d)
+    squares = jnp.sum(gram, axis=(1, 2))
 
-        def kernel(scale):
-            return _einsum(f"b,{form}->io", scale, masked(scale != 0, gradients))
+    def kernel(scale):
+        return _einsum("bpi,bpo->io", masked(scale != 0, a), scaled(d, scale[:, None, None]))
 
-    return squares, lambda scale: {
+    return _with_bias(squares, kernel, d)
+
+
+def _convolution(conv: nn.Conv, inputs: Array, slopes: Array):
+    """Return the rule of convolutions on an accelerator, which makes patches for the gradients alone.
+
+    In float16 they take half the memory and have the 10 bits of mantissa of TF32. Its range is small, so an example's
+    inputs and slopes are divided by the largest of each. Products of such numbers lose nothing in float32, and the
+    gradient that they give is the one that is measured and summed.
+    """
+    largest = [jnp.max(jnp.abs(x), axis=(1, 2, 3), keepdims=True) for x in (inputs, slopes)]
+    largest = [jnp.where(size == 0, 1.0, size) for size in largest]
+    a, d = (jnp.asarray(x / size, jnp.float16) for x, size in zip((inputs, slopes), largest, strict=True))
+    gradients = jnp.einsum("bhwi,bhwo->bio", _patches(conv, a), d, preferred_element_type=jnp.float32)
+    scale = jnp.squeeze(largest[0] * largest[1], -1)
+    return _formed("bio", gradients * scale, slopes.reshape(slopes.shape[0], -1, slopes.shape[-1]))
+
+
+def _formed(form: str, gradients: Array, d: Array):
+    """Return the rule of a layer from the kernel's gradient of every example, with axes as in `form`."""
+    squares = jnp.sum(jnp.square(gradients), axis=(1, 2))
+    return _with_bias(squares, lambda scale: _einsum(f"b,{form}->io", scale, masked(scale != 0, gradients)), d)
+
+
+def _with_bias(squares: Array, kernel: Callable, d: Array):
+    """Return the rule of a layer from that of its kernel and from the slopes [example, place, output]."""
+    offsets = jnp.sum(d, axis=1)
+    return jnp.sum(jnp.square(offsets), axis=-1) + squares, lambda scale: {
         "kernel": kernel(scale),
         "bias": _einsum("b,bo->o", scale, masked(scale != 0, offsets)),
     }

@@ -13,13 +13,39 @@ import jax.numpy as jnp
 from jax import Array
 
 from bench.kernels.patches import patches
+from bench.kernels.platforms import by_platform
 
 SIDE, FEATURES, NUM_CLASSES = 28, 32, 10
 
 
-def patch_convolution(inputs: Array, kernel: Array, strides, padding, **_) -> Array:
-    """Compute `jax.lax.conv_general_dilated` of [example, row, column, channel], as one product with the `patches`."""
+def convolution(inputs: Array, kernel: Array, strides, padding, **_) -> Array:
+    """Compute `jax.lax.conv_general_dilated` of [example, row, column, channel].
+
+    A CPU computes one product with the `patches`, and so does an accelerator for the gradient of the kernel alone.
+    """
+    return by_platform(_patch_convolution, _platform_convolution)(inputs, kernel, strides, padding)
+
+
+def _patch_convolution(inputs: Array, kernel: Array, strides, padding) -> Array:
     return patches(inputs, kernel.shape[:2], strides, padding) @ kernel.reshape(-1, kernel.shape[-1])
+
+
+_convolved = partial(jax.lax.conv_general_dilated, dimension_numbers=("NHWC", "HWIO", "NHWC"))
+_platform_convolution = jax.custom_vjp(_convolved, nondiff_argnums=(2, 3))
+
+
+def _forward(inputs: Array, kernel: Array, strides, padding):
+    return _convolved(inputs, kernel, strides, padding), (inputs, kernel)
+
+
+def _backward(strides, padding, saved: tuple[Array, Array], slopes: Array) -> tuple[Array, Array]:
+    inputs, kernel = saved
+    _, to_inputs = jax.vjp(lambda inputs: _convolved(inputs, kernel, strides, padding), inputs)
+    _, to_kernel = jax.vjp(lambda kernel: _patch_convolution(inputs, kernel, strides, padding), kernel)
+    return *to_inputs(slopes), *to_kernel(slopes)
+
+
+_platform_convolution.defvjp(_forward, _backward)
 
 
 def max_pool(x: Array) -> Array:
@@ -35,7 +61,7 @@ class Representation(nn.Module):
     def __call__(self, images):
         kernel_init, bias_init = nn.initializers.glorot_normal(), nn.initializers.normal(1e-6)
         dense = partial(nn.Dense, kernel_init=kernel_init, bias_init=bias_init)
-        conv = partial(nn.Conv, conv_general_dilated=patch_convolution, kernel_init=kernel_init, bias_init=bias_init)
+        conv = partial(nn.Conv, conv_general_dilated=convolution, kernel_init=kernel_init, bias_init=bias_init)
         x = max_pool(nn.relu(conv(16, (8, 8), strides=2, padding="SAME")(images)))
         x = max_pool(nn.relu(conv(32, (4, 4), strides=2, padding="VALID")(x)))
         return nn.relu(dense(FEATURES)(x.reshape(x.shape[0], -1)))

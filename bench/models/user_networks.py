@@ -10,7 +10,7 @@ import flax.linen as nn
 import jax.numpy as jnp
 from jax import Array
 
-from bench.models.digits_cnn import patch_convolution
+from bench.models.digits_cnn import convolution
 
 
 class PictureCNN(nn.Module):
@@ -24,7 +24,7 @@ class PictureCNN(nn.Module):
 
     @nn.compact
     def __call__(self, pictures):
-        conv = partial(nn.Conv, kernel_size=(3, 3), use_bias=False, conv_general_dilated=patch_convolution)
+        conv = partial(nn.Conv, kernel_size=(3, 3), use_bias=False, conv_general_dilated=convolution)
         x = pictures.astype(jnp.float32) / 127.5 - 1.0
         for layer, width in enumerate(self.widths):
             x = conv(width, name=f"conv_{layer}")(x)

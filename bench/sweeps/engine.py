@@ -30,6 +30,7 @@ import numpy as np
 from bench.algorithms.base import Algorithm, State
 from bench.data.task import Task
 from bench.errors import InputError
+from bench.kernels.platforms import by_platform
 from bench.sweeps import devices, diagnose
 from bench.sweeps.columns import check_measured
 
@@ -312,9 +313,8 @@ def observation_shapes(program: Program, task: Task, runs, hypers, state) -> Any
 def stride_of(num_rounds: int) -> int:
     """Return the number of rounds that are never divided: 1 on a CPU, elsewhere the largest divisor of all rounds that
     is at most STRIDE."""
-    if jax.default_backend() == "cpu":
-        return 1
-    return max(size for size in range(1, min(num_rounds, STRIDE) + 1) if num_rounds % size == 0)
+    most = by_platform(1, STRIDE)
+    return max(size for size in range(1, min(num_rounds, most) + 1) if num_rounds % size == 0)
 
 
 def nothing(*_: Any) -> dict:

@@ -19,6 +19,7 @@ from bench.kernels.per_example import (
     clipped_gradient_sum,
     cross_entropy,
 )
+from bench.kernels.platforms import made_for
 
 TINY = Tiny()
 
@@ -99,16 +100,44 @@ def test_equals_jax_privacy(tiny):
     assert_close(ours, theirs)
 
 
+@pytest.mark.parametrize("clip_norm", [0.3, np.inf])
+def test_on_an_accelerator_gradients_are_equal_up_to_half_precision(tiny, clip_norm):
+    params, inputs, labels = tiny
+    arguments = params, inputs * jnp.geomspace(1e-6, 1e6, len(labels))[:, None, None, None], labels
+    weight = jnp.ones(len(labels))
+    with made_for("cuda"):
+        got, norms, _ = fast(*arguments, weight, clip_norm)
+    want, want_norms = one_by_one(*arguments, weight, clip_norm)
+    np.testing.assert_allclose(norms, want_norms, rtol=2e-3)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=2e-3 * np.abs(b).max()), got, want)
+
+
+@pytest.mark.parametrize("excess", [1.0001, 1.1, 1e4])
+@pytest.mark.parametrize("sizes", [(1.0, 1.0), (1e-7, 1.0), (1e-3, 1e9)])
+def test_on_an_accelerator_the_norm_is_that_of_the_gradient_that_is_summed(tiny, sizes, excess):
+    """Entries beyond the range of half precision on either side, and norms just above C and far above it."""
+    params, inputs, labels = tiny
+    pixels = inputs[:1] * jnp.where(jax.random.bernoulli(jax.random.key(0), 0.5, inputs[:1].shape), *sizes)
+    alone = params, pixels, labels[:1], jnp.ones(1)
+    with made_for("cuda"):
+        whole, (norm,), _ = fast(*alone, np.inf)
+        clipped, *_ = fast(*alone, norm / excess)
+    np.testing.assert_allclose(optax.tree.norm(whole), norm, rtol=1e-5)
+    np.testing.assert_allclose(optax.tree.norm(clipped), norm / excess, rtol=1e-5)
+
+
+@pytest.mark.parametrize("platform", ["cpu", "cuda"])
 @pytest.mark.parametrize(("clipped_sum", "least"), [(fast, 0.999), (by_layer, 0.77)])
-def test_one_example_moves_the_sum_by_at_most_the_clipping_norm(clipped_sum, least, tiny):
+def test_one_example_moves_the_sum_by_at_most_the_clipping_norm(clipped_sum, least, platform, tiny):
     """By layer too: were each of the five layers clipped to C, it would be sqrt(3) C for the three that are longer."""
     params, inputs, labels = tiny
     inputs = inputs.at[0].mul(1e3)  # a gradient that is long without clipping
     everybody = jnp.ones(len(labels))
 
     def moved(clip_norm):
-        total, *_ = clipped_sum(params, inputs, labels, everybody, clip_norm)
-        without, *_ = clipped_sum(params, inputs, labels, everybody.at[0].set(0.0), clip_norm)
+        with made_for(platform):
+            total, *_ = clipped_sum(params, inputs, labels, everybody, clip_norm)
+            without, *_ = clipped_sum(params, inputs, labels, everybody.at[0].set(0.0), clip_norm)
         return float(optax.tree.norm(optax.tree.sub(total, without)))
 
     assert least * 0.2 < moved(0.2) <= 0.2 * (1 + 1e-4)

@@ -10,6 +10,7 @@ import pytest
 from bench.algorithms import ALGORITHMS
 from bench.data.tasks import digits
 from bench.kernels import personal
+from bench.kernels.platforms import made_for
 from bench.models import digits_cnn
 from bench.papers import SWEEPS
 
@@ -33,13 +34,25 @@ def task():
 @pytest.mark.parametrize(
     ("strides", "padding", "size"), [((2, 2), "SAME", 8), ((2, 2), "VALID", 4), ((1, 2), "SAME", 3)]
 )
-def test_the_convolution_by_patches_is_the_ordinary_one(strides, padding, size):
+def test_the_convolution_of_either_platform_is_the_ordinary_one(strides, padding, size):
     keys = jax.random.split(jax.random.key(0))
     x, kernel = jax.random.normal(keys[0], (2, 13, 14, 3)), jax.random.normal(keys[1], (size, size, 3, 5))
     expected = jax.lax.conv_general_dilated(
         x, kernel, strides, padding, dimension_numbers=("NHWC", "HWIO", "NHWC"), precision="highest"
     )
-    np.testing.assert_allclose(digits_cnn.patch_convolution(x, kernel, strides, padding), expected, atol=1e-3)
+
+    def slope(inputs, kernel):
+        return jax.grad(lambda *args: jnp.sum(jnp.sin(digits_cnn.convolution(*args, strides, padding))), (0, 1))(
+            inputs, kernel
+        )
+
+    gradients = []
+    for platform in ("cpu", "cuda"):
+        with made_for(platform):
+            got = digits_cnn.convolution(x, kernel, strides, padding)
+            gradients.append(slope(x, kernel))
+        np.testing.assert_allclose(got, expected, atol=1e-3)
+    jax.tree.map(lambda *pair: np.testing.assert_allclose(*pair, rtol=1e-3, atol=1e-3), *gradients)
 
 
 def test_the_pool_is_the_ordinary_one():

@@ -46,6 +46,7 @@ CLIPPINGS = ("flat", "per_layer")
 # Probability that a Poisson sample exceeds its places. It adds less than 1 % to delta = 1e-5 in 2,000 steps at
 # epsilon 8, by the bound in `sampling.poisson_bound`.
 FAILURE = 1e-15
+UNUSUAL = 3e-5  # probability that a sample needs more than one micro-batch on an accelerator
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,11 +126,15 @@ def local_dpsgd(
     network, num_examples = task.need(Network), _num_examples(task)
     steps, divisor = steps_of_epoch(task, batch_size), divisor_of_sums(task, batch_size)
     local_optimizer = optimizer or momentum_sgd(shared.step_size, shared.momentum)
-    bound = sampling.poisson_bound(num_examples, 1 / steps, FAILURE) if shared.sampler == "poisson" else batch_size
+    bound = usual = batch_size
+    if shared.sampler == "poisson":
+        bound, usual = (sampling.poisson_bound(num_examples, 1 / steps, rare) for rare in (FAILURE, UNUSUAL))
     clients = task.numbers()
     real = clients < task.num_clients  # the last devices may have rows without a client
     by_layer = shared.clipping == "per_layer"
-    one_gradient = in_turn(lambda *args: clipped_gradient_of_rows(network.module, *args, per_layer=by_layer))
+    one_gradient = in_turn(
+        lambda *args: clipped_gradient_of_rows(network.module, *args, usual=usual, per_layer=by_layer)
+    )
 
     def batch(key, step):
         """Return a client's batch: its rows [place], how many of them count, and the divisor of their sum."""

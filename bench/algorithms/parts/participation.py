@@ -28,6 +28,7 @@ from bench.data.task import Task
 from bench.errors import InputError
 from bench.kernels import sampling
 from bench.kernels.personal import Batch
+from bench.kernels.platforms import by_platform
 
 __all__ = [
     "SAMPLERS",
@@ -88,14 +89,14 @@ class Participation(NamedTuple):
 
 # Rounds of at most this many users are one block, so that their results stay bitwise as they were without blocks.
 WHOLE = 1024
-BLOCK_BYTES = 2**24  # of examples and gradients of the users of a block
+BLOCK_BYTES = 2**24, 2**30  # of examples and gradients of the users of a block, on a CPU and on an accelerator
 
 
 def block_size(num_users: int, bytes_a_user: int) -> int:
     """Return the number of users that are processed together in a round of `num_users`."""
     if num_users <= WHOLE:
         return num_users
-    return min(num_users, 2 ** (max(BLOCK_BYTES // bytes_a_user, 1).bit_length() - 1))
+    return min(num_users, 2 ** (max(by_platform(*BLOCK_BYTES) // bytes_a_user, 1).bit_length() - 1))
 
 
 def participation(

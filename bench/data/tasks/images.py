@@ -28,7 +28,7 @@ from bench.data.read import formats
 from bench.data.task import Network, Task
 from bench.errors import InputError, unknown_name
 from bench.kernels.per_example import cross_entropy
-from bench.kernels.platforms import in_turn
+from bench.kernels.platforms import by_platform, in_turn
 from bench.models.linear import Personal
 from bench.models.networks import network
 
@@ -58,7 +58,7 @@ SHARE = 10  # a client has at least 1 / SHARE of the pictures
 PARTS = ("test", "validation")
 NUM_VALIDATION = 10_000  # of the training pictures
 NUM_CLASSES = 10
-CHUNK = 100  # test pictures at a time; a CPU is slower with more than its cache holds
+TESTED_TOGETHER = 100, 2500  # test pictures, on a CPU, whose cache holds no more of them, and on an accelerator
 
 # The arrays of each (data set, features) in use, so that tasks of several models and trials share one copy.
 _in_use: WeakValueDictionary = WeakValueDictionary()
@@ -250,7 +250,7 @@ def largest_weight(task: Task) -> float:
 def _tested(params, task: Task) -> tuple[Array, Array]:
     """Return whether each test picture gets the right class, and its cross-entropy, [chunk, picture]."""
     inputs, labels = task.evaluation["test"]
-    size = math.gcd(len(labels), CHUNK)
+    size = math.gcd(len(labels), by_platform(*TESTED_TOGETHER))
     chunks = (leaf.reshape(-1, size, *leaf.shape[1:]) for leaf in (inputs, labels))
     module = task.need(Network).module
     logits_of = in_turn(lambda params, inputs: module.apply({"params": params}, inputs.astype(jnp.float32)))

@@ -172,7 +172,7 @@ def test_the_block_is_as_large_as_its_memory_allows():
     assert size(2000, 1000) == 2000
     assert size(10**5, 10**9) == 1
     for users, each in ((10**4, 10**4), (10**6, 44), (10**6, 1)):
-        assert size(users, each) * each <= participation.BLOCK_BYTES
+        assert size(users, each) * each <= participation.BLOCK_BYTES[0]
 
 
 @pytest.mark.parametrize("scale", ["smoke", "laptop", "paper"])

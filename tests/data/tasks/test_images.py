@@ -125,7 +125,7 @@ def test_a_trial_is_a_draw_and_an_initial_model_and_shares_everything_else():
 
 @pytest.mark.parametrize("chunk", [2, 5, 500])
 def test_accuracy_and_loss_are_means_over_all_test_pictures(monkeypatch, chunk):
-    monkeypatch.setattr(images, "CHUNK", chunk)
+    monkeypatch.setattr(images, "TESTED_TOGETHER", (chunk, chunk))
     task = images.images(0, dataset="mnist", model="scatter_linear")
     inputs, labels = task.evaluation["test"]
     logits = np.asarray(task.network.module.apply({"params": task.init_params}, inputs.astype(np.float32)), float)
