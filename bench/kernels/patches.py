@@ -12,6 +12,8 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Shaped
 
+from bench.kernels.platforms import by_platform
+
 
 def patches(
     x: Shaped[Array, "example height width channel"],
@@ -36,5 +38,19 @@ def patches(
         last = (x.shape[axis] - length) // stride * stride + 1
         return jnp.stack([jax.lax.slice_in_dim(x, i, i + last, stride, axis) for i in range(length)], -2)
 
-    x = windows(windows(x, 1), 2)
-    return x.reshape(*x.shape[:3], -1)
+    def in_one_pass(x):
+        rows, columns = ((x.shape[axis] - size[axis - 1]) // strides[axis - 1] * strides[axis - 1] for axis in (1, 2))
+        return jnp.concatenate(
+            [
+                x[:, i : i + rows + 1 : strides[0], j : j + columns + 1 : strides[1]]
+                for i in range(size[0])
+                for j in range(size[1])
+            ],
+            axis=-1,
+        )
+
+    def in_two(x):
+        x = windows(windows(x, 1), 2)
+        return x.reshape(*x.shape[:3], -1)
+
+    return by_platform(in_two, in_one_pass)(x)

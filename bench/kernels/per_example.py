@@ -8,7 +8,8 @@ of each example's loss in its outputs. Both the norm of an example's gradient an
                   or G itself, whichever is cheaper ("ghost norms": Li et al. 2022, Bu et al. 2022)
     elementwise:  G = a * d
 
-Convolutions are computed as products of patches with the kernel, see `patches`. A GPU multiplies float32 matrices in
+On a CPU convolutions are products of patches with the kernel, see `patches`; on an accelerator patches are made for
+the gradients alone, since it would write them to memory. A GPU multiplies float32 matrices in
 TF32 by default, with 10 bits of mantissa. That is enough for the two passes, whose result is clipped whatever it is.
 Norms and clipped sums are products in full float32: else an example's part could be longer than C by a thousandth.
 
@@ -251,14 +252,15 @@ def _tapped(network: nn.Module, params, inputs: Array, probes, rules: dict):
         (x,) = args
         path = "/".join(module.path)
         rules[path] = partial(_elementwise, axes=module.axes) if isinstance(module, Affine) else _product
-        if isinstance(module, nn.Conv) and by_platform(True, False):
+        if not isinstance(module, nn.Conv):
+            outputs = call(x)
+        elif by_platform(True, False):
             x = _patches(module, x)
             kernel, bias = (module.get_variable("params", name) for name in ("kernel", "bias"))
             outputs = x @ kernel.reshape(-1, kernel.shape[-1]) + bias[None, None, None]
         else:
             outputs = call(x)
-            if isinstance(module, nn.Conv):
-                rules[path] = partial(_convolution, module)
+            rules[path] = lambda x, slopes: _product(_patches(module, x), slopes)
         layers[path] = x, outputs
         return outputs if probes is None else outputs + probes[path]
 
@@ -277,49 +279,30 @@ def _patches(conv: nn.Conv, x: Array) -> Array:
 
 
 def _product(inputs: Array, slopes: Array):
-    """Return the rule of dense layers, and of convolutions whose inputs are patches."""
+    """Return the rule of dense layers and convolutions."""
     a = inputs.reshape(inputs.shape[0], -1, inputs.shape[-1])  # [example, place, input]
     d = slopes.reshape(slopes.shape[0], -1, slopes.shape[-1])  # [example, place, output]
     places, width, height = a.shape[1], a.shape[2], d.shape[2]
-    if places * (width + height) >= width * height:
+    offsets = jnp.sum(d, axis=1)
+    squares = jnp.sum(jnp.square(offsets), axis=-1)
+    if places * (width + height) < width * height:
+        gram = _einsum("bpi,bqi->bpq", a, a) * _einsum("bpo,bqo->bpq", d, d)
+        squares = squares + jnp.sum(gram, axis=(1, 2))
+
+        def kernel(scale):
+            return _einsum("bpi,bpo->io", masked(scale != 0, a), scaled(d, scale[:, None, None]))
+    else:
         # XLA on a CPU is up to twice as fast with the longer axis last.
         form = "boi" if width > height else "bio"
-        # In TF32 it is another gradient, and its norm is still its norm.
-        return _formed(form, jnp.einsum(f"bpi,bpo->{form}", a, d), d)
-    gram = _einsum("bpi,bqi->bpq", a, a) * _einsum("bpo,bqo->bpq", d, d)
-    squares = jnp.sum(gram, axis=(1, 2))
+        gradients = jnp.einsum(
+            f"bpi,bpo->{form}", a, d
+        )  # in TF32 it is another gradient, and its norm is still its norm
+        squares = squares + jnp.sum(jnp.square(gradients), axis=(1, 2))
 
-    def kernel(scale):
-        return _einsum("bpi,bpo->io", masked(scale != 0, a), scaled(d, scale[:, None, None]))
+        def kernel(scale):
+            return _einsum(f"b,{form}->io", scale, masked(scale != 0, gradients))
 
-    return _with_bias(squares, kernel, d)
-
-
-def _convolution(conv: nn.Conv, inputs: Array, slopes: Array):
-    """Return the rule of convolutions on an accelerator, which makes patches for the gradients alone.
-
-    In float16 they take half the memory and have the 10 bits of mantissa of TF32. Its range is small, so an example's
-    inputs and slopes are divided by the largest of each. Products of such numbers lose nothing in float32, and the
-    gradient that they give is the one that is measured and summed.
-    """
-    largest = [jnp.max(jnp.abs(x), axis=(1, 2, 3), keepdims=True) for x in (inputs, slopes)]
-    largest = [jnp.where(size == 0, 1.0, size) for size in largest]
-    a, d = (jnp.asarray(x / size, jnp.float16) for x, size in zip((inputs, slopes), largest, strict=True))
-    gradients = jnp.einsum("bhwi,bhwo->bio", _patches(conv, a), d, preferred_element_type=jnp.float32)
-    scale = jnp.squeeze(largest[0] * largest[1], -1)
-    return _formed("bio", gradients * scale, slopes.reshape(slopes.shape[0], -1, slopes.shape[-1]))
-
-
-def _formed(form: str, gradients: Array, d: Array):
-    """Return the rule of a layer from the kernel's gradient of every example, with axes as in `form`."""
-    squares = jnp.sum(jnp.square(gradients), axis=(1, 2))
-    return _with_bias(squares, lambda scale: _einsum(f"b,{form}->io", scale, masked(scale != 0, gradients)), d)
-
-
-def _with_bias(squares: Array, kernel: Callable, d: Array):
-    """Return the rule of a layer from that of its kernel and from the slopes [example, place, output]."""
-    offsets = jnp.sum(d, axis=1)
-    return jnp.sum(jnp.square(offsets), axis=-1) + squares, lambda scale: {
+    return squares, lambda scale: {
         "kernel": kernel(scale),
         "bias": _einsum("b,bo->o", scale, masked(scale != 0, offsets)),
     }

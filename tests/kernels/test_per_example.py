@@ -49,7 +49,7 @@ def gradient_of_one(params, x, y):
 
 fast = jax.jit(partial(clipped_gradient_sum, TINY))
 by_layer = jax.jit(partial(clipped_gradient_sum, TINY, per_layer=True))
-of_rows = jax.jit(partial(clipped_gradient_of_rows, TINY))
+of_rows = jax.jit(partial(clipped_gradient_of_rows, TINY, usual=16))
 predicted = jax.jit(
     lambda network, params, inputs: jnp.argmax(network.apply({"params": params}, inputs), -1), static_argnums=0
 )
@@ -76,11 +76,13 @@ def test_clipping_by_layer_equals_the_layers_clipped_one_by_one(tiny, clip_norm)
     assert_close(got, want)
 
 
+@pytest.mark.parametrize("platform", ["cpu", "cuda"])
 @pytest.mark.parametrize("clip_norm", [0.3, 1.5, np.inf])
-def test_equals_the_gradients_formed_one_by_one(tiny, clip_norm):
+def test_equals_the_gradients_formed_one_by_one(tiny, clip_norm, platform):
     params, inputs, labels = tiny
     weight = jnp.asarray(np.random.default_rng(2).integers(0, 2, len(labels)), jnp.float32)
-    got, norms, _ = fast(params, inputs, labels, weight, clip_norm)
+    with made_for(platform):
+        got, norms, _ = fast(params, inputs, labels, weight, clip_norm)
     want, want_norms = one_by_one(params, inputs, labels, weight, clip_norm)
     np.testing.assert_allclose(norms, want_norms, rtol=2e-5)
     assert norms.max() > 1.5 * norms.min()  # so that 1.5 clips some of them
@@ -98,32 +100,6 @@ def test_equals_jax_privacy(tiny):
     theirs = clipping.clipped_grad(loss, l2_clip_norm=0.5, batch_argnums=(1, 2))(params, inputs, labels)
     ours, *_ = fast(params, inputs, labels, jnp.ones(len(labels)), 0.5)
     assert_close(ours, theirs)
-
-
-@pytest.mark.parametrize("clip_norm", [0.3, np.inf])
-def test_on_an_accelerator_gradients_are_equal_up_to_half_precision(tiny, clip_norm):
-    params, inputs, labels = tiny
-    arguments = params, inputs * jnp.geomspace(1e-6, 1e6, len(labels))[:, None, None, None], labels
-    weight = jnp.ones(len(labels))
-    with made_for("cuda"):
-        got, norms, _ = fast(*arguments, weight, clip_norm)
-    want, want_norms = one_by_one(*arguments, weight, clip_norm)
-    np.testing.assert_allclose(norms, want_norms, rtol=2e-3)
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=2e-3 * np.abs(b).max()), got, want)
-
-
-@pytest.mark.parametrize("excess", [1.0001, 1.1, 1e4])
-@pytest.mark.parametrize("sizes", [(1.0, 1.0), (1e-7, 1.0), (1e-3, 1e9)])
-def test_on_an_accelerator_the_norm_is_that_of_the_gradient_that_is_summed(tiny, sizes, excess):
-    """Entries beyond the range of half precision on either side, and norms just above C and far above it."""
-    params, inputs, labels = tiny
-    pixels = inputs[:1] * jnp.where(jax.random.bernoulli(jax.random.key(0), 0.5, inputs[:1].shape), *sizes)
-    alone = params, pixels, labels[:1], jnp.ones(1)
-    with made_for("cuda"):
-        whole, (norm,), _ = fast(*alone, np.inf)
-        clipped, *_ = fast(*alone, norm / excess)
-    np.testing.assert_allclose(optax.tree.norm(whole), norm, rtol=1e-5)
-    np.testing.assert_allclose(optax.tree.norm(clipped), norm / excess, rtol=1e-5)
 
 
 @pytest.mark.parametrize("platform", ["cpu", "cuda"])
@@ -144,12 +120,15 @@ def test_one_example_moves_the_sum_by_at_most_the_clipping_norm(clipped_sum, lea
     assert moved(np.inf) > 1  # without clipping it does move
 
 
-@pytest.mark.parametrize("count", [0, 1, 15, 16, 17, 40])
-def test_rows_beyond_the_count_have_no_effect(tiny, count):
+@pytest.mark.parametrize(
+    ("platform", "count"), [("cpu", 0), ("cpu", 1), *itertools.product(["cpu", "cuda"], [15, 16, 17, 40])]
+)
+def test_rows_beyond_the_count_have_no_effect(tiny, count, platform):
     params, inputs, labels = tiny
     rng = np.random.default_rng(5)
     rows = jnp.asarray(rng.integers(0, len(labels), 40), jnp.int32)
-    got, clipped, correct = of_rows(params, (inputs, labels), rows, count, 1.0)
+    with made_for(platform):
+        got, clipped, correct = of_rows(params, (inputs, labels), rows, count, 1.0)
     used = jnp.asarray(np.arange(40) < count, jnp.float32)
     want, norms = one_by_one(params, inputs[rows], labels[rows], used, 1.0)
     assert_close(got, want)

@@ -46,7 +46,7 @@ CLIPPINGS = ("flat", "per_layer")
 # Probability that a Poisson sample exceeds its places. It adds less than 1 % to delta = 1e-5 in 2,000 steps at
 # epsilon 8, by the bound in `sampling.poisson_bound`.
 FAILURE = 1e-15
-UNUSUAL = 3e-5  # probability that a sample needs more than one micro-batch on an accelerator
+UNUSUAL = 1e-4  # probability that a sample needs more than one micro-batch on an accelerator
 
 
 @dataclass(frozen=True, kw_only=True)
