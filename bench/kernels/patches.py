@@ -32,25 +32,14 @@ def patches(
         padding = jax.lax.padtype_to_pads(x.shape[1:3], size, strides, padding)
     x = jnp.pad(x, ((0, 0), *padding, (0, 0)))
 
-    def windows(x, axis):
-        """Turn [..., place, ...] into [..., window, ..., place in the window, channel]."""
+    def shifted(x, axis):
+        """Return x at each place in the window along an axis."""
         length, stride = size[axis - 1], strides[axis - 1]
         last = (x.shape[axis] - length) // stride * stride + 1
-        return jnp.stack([jax.lax.slice_in_dim(x, i, i + last, stride, axis) for i in range(length)], -2)
+        return [jax.lax.slice_in_dim(x, i, i + last, stride, axis) for i in range(length)]
 
-    def in_one_pass(x):
-        rows, columns = ((x.shape[axis] - size[axis - 1]) // strides[axis - 1] * strides[axis - 1] for axis in (1, 2))
-        return jnp.concatenate(
-            [
-                x[:, i : i + rows + 1 : strides[0], j : j + columns + 1 : strides[1]]
-                for i in range(size[0])
-                for j in range(size[1])
-            ],
-            axis=-1,
-        )
-
-    def in_two(x):
-        x = windows(windows(x, 1), 2)
-        return x.reshape(*x.shape[:3], -1)
-
-    return by_platform(in_two, in_one_pass)(x)
+    if by_platform(False, True):  # one pass, since each is written to memory; a CPU is faster with two
+        return jnp.concatenate([window for rows in shifted(x, 1) for window in shifted(rows, 2)], -1)
+    for axis in (1, 2):
+        x = jnp.stack(shifted(x, axis), -2)
+    return x.reshape(*x.shape[:3], -1)

@@ -120,9 +120,8 @@ def test_one_example_moves_the_sum_by_at_most_the_clipping_norm(clipped_sum, lea
     assert moved(np.inf) > 1  # without clipping it does move
 
 
-@pytest.mark.parametrize(
-    ("platform", "count"), [("cpu", 0), ("cpu", 1), *itertools.product(["cpu", "cuda"], [15, 16, 17, 40])]
-)
+@pytest.mark.parametrize("platform", ["cpu", "cuda"])
+@pytest.mark.parametrize("count", [0, 1, 15, 16, 17, 40])
 def test_rows_beyond_the_count_have_no_effect(tiny, count, platform):
     params, inputs, labels = tiny
     rng = np.random.default_rng(5)
