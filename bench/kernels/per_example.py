@@ -285,7 +285,7 @@ def _product(inputs: Array, slopes: Array):
     places, width, height = a.shape[1], a.shape[2], d.shape[2]
     offsets = jnp.sum(d, axis=1)
     squares = jnp.sum(jnp.square(offsets), axis=-1)
-    if places * (width + height) < width * height:
+    if places**2 * (width + height) < 2 * width * height:  # its sum costs as much as the gradients do
         gram = _einsum("bpi,bqi->bpq", a, a) * _einsum("bpo,bqo->bpq", d, d)
         squares = squares + jnp.sum(gram, axis=(1, 2))
 
