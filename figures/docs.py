@@ -10,6 +10,7 @@ A generated part is between a comment that names it and `<!-- end -->`:
     <!-- shares -->           which share of the published grids and tables has been run
     <!-- runs -->             how many runs there are of every paper, and how long they took
     <!-- measured NAMES -->   what `python -m bench perf NAMES` measured
+    <!-- compiled -->         what a GPU would do, as `python -m bench perf h100` counted
     <!-- accelerators -->     what GPUs and TPUs reach, as `python -m bench perf accelerator` measured
 
 Verdicts are those that `python -m figures claims` wrote next to the figures.
@@ -32,10 +33,11 @@ from figures.shared.paper import Paper
 from figures.shared.runs import read
 from figures.shared.verdicts import ERROR, NO, OURS
 
-KINDS = "papers in full|papers|numbers|gallery|shares|runs|accelerators|claims|measured"
+KINDS = "papers in full|papers|numbers|gallery|shares|runs|accelerators|compiled|claims|measured"
 PART = re.compile(rf"(<!-- ({KINDS})( [\w ]+)? -->\n).*?(<!-- end -->)", re.DOTALL)
 PERF = "perf.json"  # in the results folder
 PERF_OF_ACCELERATORS = "perf-*.json"
+COMPILED = "compiled-for-*.json"
 CLAIMS = "../../results/sweeps/figures"  # as a paper's page links to them
 PICTURES = "../results/sweeps/figures"  # as a page in docs links to them
 
@@ -207,6 +209,32 @@ def _three_digits(value: float) -> str:
     return f"{float(f'{value:.3g}'):,.10g}"
 
 
+def compiled_part(folder: Path) -> str:
+    """Return a paragraph and a table for each GPU for which programs were compiled.
+
+    Args:
+        folder: that of the figures.
+    """
+    parts = []
+    for path in sorted(folder.parent.parent.glob(COMPILED)):
+        found = json.loads(path.read_text())
+        rows = [
+            {
+                "workload": line["what"],
+                "points": f"{line['points']:,}",
+                "launches": f"{line['launches']:,.0f}",
+                "waits": f"{line['waits']:,.0f}",
+                "MB": _three_digits(line["bytes"] / 1e6),
+                "memory, GB": f"{line['memory'] / 1e9:.2g}",
+                "ms, by XLA": f"{1e3 * line['seconds']:.3g}",
+            }
+            for line in found["compiled"]
+        ]
+        about = f"Compiled on {found['date']} for {found['device']} with jax {found['jax']}; of a round, or a step:"
+        parts.append(f"{about}\n\n{markdown(pd.DataFrame(rows))}")
+    return "\n".join(parts)
+
+
 def accelerators_part(folder: Path) -> str:
     """Return a paragraph and a table for each device that was measured.
 
@@ -262,6 +290,7 @@ def written_anew(text: str, folder: Path) -> str:
             "shares": partial(shares_part, folder),
             "runs": partial(runs_part, folder),
             "accelerators": partial(accelerators_part, folder),
+            "compiled": partial(compiled_part, folder),
             "measured": partial(measured_part, folder, names),
             "claims": lambda: claims_part(PAPERS[names], folder),
         }

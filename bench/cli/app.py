@@ -259,7 +259,10 @@ def conformance(
 @app.command()
 def perf(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Names of benchmarks, default all; or `accelerator`, of a GPU or TPU.")
+        list[str] | None,
+        typer.Argument(
+            help="Names of benchmarks, default all; `accelerator`, of a GPU or TPU; h100 or a100, by the compiler."
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -267,21 +270,21 @@ def perf(
             parser=path,
             metavar="PATH",
             help="JSON file for the numbers; those of other benchmarks in it are kept. Of an accelerator, default "
-            "perf-DEVICE.json.",
+            "perf-DEVICE.json or compiled-for-GPU.json.",
         ),
     ] = None,
 ) -> None:
     """Measure speed and memory against plain NumPy loops, and the share of this machine's peak performance reached.
 
     `accelerator` measures, in ten minutes, client updates, examples of DP-SGD and cells of Bhaskar et al. a second on a
-    GPU or TPU.
+    GPU or TPU. h100 and a100 compile the same programs for that GPU, which need not be here, and count launches.
 
     Example: python -m bench perf fedavg_round clipping_cnn
     """
-    from bench.perf import BENCHMARKS, report, report_accelerator
+    from bench.perf import BENCHMARKS, compiled, report, report_accelerator
 
-    if names == ["accelerator"]:
-        report_accelerator(out)
+    if names and names[0] in ("accelerator", *compiled.GPUS) and not names[1:]:
+        report_accelerator(names[0], out)
         return
     for name in names or []:
         if name not in BENCHMARKS:

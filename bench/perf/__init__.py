@@ -11,6 +11,7 @@ import os
 import platform
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import jax
@@ -21,7 +22,7 @@ from rich.table import Table
 
 from bench.errors import InputError, cannot_write
 from bench.files import record, recorded, write_whole
-from bench.perf import accelerator, commands, isrl, networks, p2p, pfl, ppsgd, shares, users
+from bench.perf import accelerator, commands, compiled, isrl, networks, p2p, pfl, ppsgd, shares, users
 from bench.perf.measure import Measurement
 from bench.sweeps.rows import commit
 
@@ -88,23 +89,27 @@ def report(names: list[str], out: Path | None = None) -> None:
         print(out)
 
 
-def report_accelerator(out: Path | None) -> None:
-    """Measure what the accelerator reaches, print it, and write it as JSON.
+def report_accelerator(name: str, out: Path | None) -> None:
+    """Measure what the accelerator reaches, or compile for a GPU that need not be here; print it and write it as JSON.
 
     Args:
-        out: the file; default perf-DEVICE.json in the current folder.
+        name: "accelerator", or a GPU of `compiled.GPUS`.
+        out: the file; default perf-DEVICE.json or compiled-for-GPU.json in the current folder.
 
     Raises:
-        InputError: where JAX has no accelerator here, or the file cannot be written.
+        InputError: where JAX has no accelerator or no compiler for one here, or the file cannot be written.
     """
-    device = jax.local_devices()[0]
-    if device.platform == "cpu":
+    if name in compiled.GPUS:
+        path, measure = out or Path(f"compiled-for-{name}.json"), partial(compiled.measure, name)
+    elif (device := jax.local_devices()[0]).platform == "cpu":
         raise InputError(
             "JAX sees no GPU or TPU here: run it where there is one, or install the CUDA build of jax "
             "with ./run_all.sh --gpu; `perf` without a name measures this processor"
         )
-    path = out or Path(f"perf-{re.sub('[^a-z0-9]+', '-', device.device_kind.lower()).strip('-')}.json")
-    numbers = json.dumps(accelerator.measure(), indent=1) + "\n"
+    else:
+        kind = re.sub("[^a-z0-9]+", "-", device.device_kind.lower()).strip("-")
+        path, measure = out or Path(f"perf-{kind}.json"), accelerator.measure
+    numbers = json.dumps(measure(), indent=1) + "\n"
     try:
         write_whole(path, numbers)
     except OSError as error:

@@ -22,14 +22,15 @@ from bench.data.tasks.digits import Digits, digit_task
 from bench.errors import InputError, in_one_line
 from bench.papers.pfl.cells import EPOCHS, EPSILONS, MODELS, sweep_of_cells
 from bench.perf import limits, pfl, users
-from bench.perf.measure import Grid, Workload, workload_of
+from bench.perf.measure import Call, Grid, workload_of, workload_of_call
+from bench.perf.ppsgd import published_grid
 from bench.perf.shares import rate
 from bench.sweeps.points import resolve
 from bench.sweeps.rows import commit
 from bench.sweeps.spec import grid
 
 SECONDS = 600.0  # for all measurements; what would begin later is left out
-COUNTS = (10**2, 10**3, 10**4, 10**5)  # users, all of whom take part in a round
+NORMS_SHOWN = {"ppsgd_synthetic": 10, "ppsgd_digits": 10, "ppsgd_tags_made_up": 0.01, "ppsgd_cnn": 0.1}
 PIXELS, CLASSES = 784, 10
 
 
@@ -37,13 +38,13 @@ class Probe(NamedTuple):
     """One measurement.
 
     what: what is measured.
-    make: the compiled program; raises InputError where data are missing.
+    make: the program; raises InputError where data are missing.
     counted: the number of `unit` in a unit of the workload; where `unit` is a time, the units of the workload in it.
     unit: of the value.
     """
 
     what: str
-    make: Callable[[], Workload]
+    make: Callable[[], Grid | Call]
     counted: float
     unit: str
 
@@ -64,7 +65,7 @@ def random_digits(num_users: int) -> Task:
     return dataclasses.replace(task, metrics=_size, evaluation=None)
 
 
-def cell(model: str) -> Workload:
+def cell(model: str) -> Grid:
     """Return a round of a cell of Table 4 of Bhaskar et al.: ten clients, one local epoch on CIFAR-10, with DP-SGD.
 
     Args:
@@ -77,40 +78,48 @@ def cell(model: str) -> Workload:
     sweep = sweep_of_cells("perf", "a cell of Table 4", cells, "paper", smoke="")
     ((name, _),) = sweep.tasks.items()
     task = sweep.task(name, 0)
-    return workload_of(Grid(task, resolve(sweep, {name: task})[name], 1, 1))
+    return Grid(task, resolve(sweep, {name: task})[name], 1, 1)
+
+
+def users_grid(method: str, make: Callable[[int], Task], number: int) -> Grid:
+    """Return rounds in which so many users take part."""
+    return users.rounds_of(method, make(number))
 
 
 def probes() -> list[Probe]:
     """Return all measurements, those that matter most first."""
-    all_probes = [
-        Probe("DP-SGD, CNN of 26,010 parameters, batch 256", partial(pfl.workload, *pfl.CNN), pfl.BATCH, "examples/s"),
+    steps = {"CNN of 26,010 parameters": pfl.CNN, **pfl.COLOUR, "linear on scattering features": pfl.SCATTERING}
+    of_users = [
+        ("linear model of 10 features, DP-FedAvg", "dp_fedavg", users.generated, (10**3, 10**5)),
+        ("network of 26,000 parameters, PPSGD", "ppsgd", random_digits, (10**3, 10**4)),
+    ]
+    return [
         *(
-            Probe(f"DP-SGD on CIFAR-10, {name}, batch 256", partial(pfl.workload, *arguments), pfl.BATCH,
-                  "examples/s")
-            for name, arguments in pfl.COLOUR.items()
+            Probe(f"{sweep}, C = {norm}, the published grid", partial(published_grid, sweep, norm), 1,
+                  "rounds of a point/s")
+            for sweep, norm in NORMS_SHOWN.items()
         ),
-        Probe("DP-SGD, linear on scattering features, batch 256", partial(pfl.workload, *pfl.SCATTERING), pfl.BATCH,
-              "examples/s"),
         *(
             Probe(f"Bhaskar et al., Table 4, {model}: {EPOCHS} rounds of 10 clients", partial(cell, model), EPOCHS, "s")
             for model in MODELS
         ),
+        *(
+            Probe(f"DP-SGD, {name}, batch {pfl.BATCH}", partial(pfl.step, *arguments), pfl.BATCH, "examples/s")
+            for name, arguments in steps.items()
+        ),
+        *(
+            Probe(f"{what}, {number:,} users", partial(users_grid, method, make, number), number, "client updates/s")
+            for what, method, make, numbers in of_users
+            for number in numbers
+        ),
     ]  # fmt: skip
-    for number in COUNTS:
-        for what, name, make in (
-            ("linear model of 10 features, DP-FedAvg", "dp_fedavg", users.generated),
-            ("linear model of 10 features, PPSGD", "ppsgd", users.generated),
-            ("network of 26,000 parameters, PPSGD", "ppsgd", random_digits),
-        ):
-            run = partial(lambda name, make, number: users.round_of(name, make(number)), name, make, number)
-            all_probes.append(Probe(f"{what}, {number:,} users", run, number, "client updates/s"))
-    return all_probes
 
 
 def measurement(probe: Probe) -> dict[str, Any]:
     """Compile and time one program: its value, milliseconds of a unit, share of the limit that binds, and memory."""
     began = time.perf_counter()
-    workload = probe.make()
+    made = probe.make()
+    workload = workload_of(made) if isinstance(made, Grid) else workload_of_call(made)
     workload.run()
     compiled = time.perf_counter() - began
     reached = rate(workload, several=False)
@@ -122,6 +131,7 @@ def measurement(probe: Probe) -> dict[str, Any]:
         "ms": 1e3 / reached,
         "share_of_limit": reached * max(arithmetic, moving),
         "limit": "arithmetic" if arithmetic >= moving else "moving data",
+        "points": workload.points,
         "program_bytes": workload.bytes,
         "start_s": compiled,
     }

@@ -5,13 +5,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
+import jax
 import numpy as np
 import pandas as pd
 
 from bench.algorithms import ALGORITHMS
 from bench.data.task import Task
 from bench.execution import memory
-from bench.perf.counts import Counts, work_of
+from bench.perf.counts import Counts, count, work_of
 from bench.sweeps import engine
 from bench.sweeps.points import Point, resolve
 from bench.sweeps.spec import Entry, Sweep
@@ -57,6 +58,14 @@ def grid_of(task: Task, method: str, points: pd.DataFrame, eval_every: int, num_
     return Grid(task, resolve(sweep, {"": task})[""], eval_every, num_rounds)
 
 
+class Call(NamedTuple):
+    """A jitted function that does one `unit`, and its arguments."""
+
+    function: Callable
+    arguments: tuple
+    unit: str
+
+
 class Workload(NamedTuple):
     """A computation to be timed repeatedly.
 
@@ -81,6 +90,13 @@ class Workload(NamedTuple):
         return f"{self.points} points together"
 
 
+def fitted(grid: Grid, budget: float) -> tuple[engine.Program, engine.FittedChunk]:
+    """Return a program, and its step compiled for as many of the points as fit into so many bytes."""
+    first = grid.points[0]
+    program = engine.Program(first.method.make, first.static, grid.eval_every)
+    return program, engine.fitted_chunk(program, grid.task, 1, first.traced, len(grid.points), budget=budget)
+
+
 def workload_of(grid: Grid, budget: float | None = None) -> Workload:
     """Return the compiled program on as many of the points as fit in memory; rounds include evaluations, as in a sweep.
 
@@ -88,22 +104,31 @@ def workload_of(grid: Grid, budget: float | None = None) -> Workload:
         grid: the points to run.
         budget: bytes that the program may need; default the free memory.
     """
-    task, points, first = grid.task, grid.points, grid.points[0]
-    program = engine.Program(first.method.make, first.static, grid.eval_every)
-    hypers = {name: np.array([point.traced[name] for point in points]) for name in first.traced}
-    fitted = engine.fitted_chunk(program, task, 1, hypers, len(points), budget=budget or memory.budget())
-    hypers = {name: column[: fitted.chunk] for name, column in hypers.items()}
-    work = work_of(program, task, 1, hypers, fitted.chunk)
+    task = grid.task
+    program, fitted_chunk = fitted(grid, budget or memory.budget())
+    points = grid.points[: fitted_chunk.chunk]
+    hypers = {name: np.array([point.traced[name] for point in points]) for name in points[0].traced}
+    work = work_of(program, task, 1, hypers, len(points))
     keys = engine.run_keys(np.zeros(1, np.int32), np.zeros(1, np.int32))
-    run = partial(engine.run_chunk, program, fitted.step, task, keys, hypers)
+    run = partial(engine.run_chunk, program, fitted_chunk.step, task, keys, hypers)
     return Workload(
-        partial(run, num_evals=grid.num_rounds // grid.eval_every, chunk=fitted.chunk),
+        partial(run, num_evals=grid.num_rounds // grid.eval_every, chunk=len(points)),
         "round of a point",
-        grid.num_rounds * fitted.chunk,
-        Counts().plus(work.per_round(grid.eval_every), 1 / fitted.chunk),
-        fitted.peak_bytes,
-        fitted.chunk,
+        grid.num_rounds * len(points),
+        Counts().plus(work.per_round(grid.eval_every), 1 / len(points)),
+        fitted_chunk.peak_bytes,
+        len(points),
     )
+
+
+def workload_of_call(call: Call) -> Workload:
+    """Return the compiled function as a workload."""
+    program = call.function.lower(*call.arguments).compile()
+    needed = program.memory_analysis()
+    assert needed is not None
+    size = needed.temp_size_in_bytes + needed.argument_size_in_bytes
+    work = count(call.function, *call.arguments)
+    return Workload(lambda: jax.block_until_ready(program(*call.arguments)), call.unit, 1, work, size)
 
 
 def time_grid(grid: Grid) -> tuple[Workload, float]:

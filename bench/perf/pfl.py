@@ -20,8 +20,7 @@ import numpy as np
 from bench.kernels import gradient
 from bench.kernels.per_example import clipped_gradient_of_rows, cross_entropy
 from bench.models.networks import CLASSES, network
-from bench.perf.counts import count
-from bench.perf.measure import Measurement, Workload
+from bench.perf.measure import Call, Measurement, Workload, workload_of_call
 
 BATCH = 256
 POOL = 6000  # examples of a client
@@ -188,17 +187,16 @@ def _opacus_steps(inputs, labels) -> dict[str, Callable]:
 # ---- Reports ----
 
 
-def workload(dataset: str, model: str, shape: tuple[int, ...], dtype) -> Workload:
+def step(dataset: str, model: str, shape: tuple[int, ...], dtype) -> Call:
     """Return a step with a batch of BATCH."""
     module, params, pool = _client(dataset, model, shape, dtype)
     rows = jnp.asarray(np.sort(np.random.default_rng(1).choice(POOL, BATCH, replace=False)), jnp.int32)
-    program = _program(_kernel, module, params, pool, BATCH)
-    memory = program.memory_analysis()
-    assert memory is not None
-    arguments = jax.random.key(1), params, pool, rows
-    work = count(partial(_step, _kernel, module), *arguments)
-    size = memory.temp_size_in_bytes + memory.argument_size_in_bytes
-    return Workload(lambda: jax.block_until_ready(program(*arguments)), "step", 1, work, size)
+    return Call(jax.jit(partial(_step, _kernel, module)), (jax.random.key(1), params, pool, rows), "step")
+
+
+def workload(dataset: str, model: str, shape: tuple[int, ...], dtype) -> Workload:
+    """Return a step as a workload."""
+    return workload_of_call(step(dataset, model, shape, dtype))
 
 
 def _lines(what: str, timed: dict[str, StepTimes], memory: dict[str, float]) -> list[Measurement]:

@@ -10,14 +10,19 @@ from bench.perf.measure import Grid, Measurement, against_loop
 from bench.sweeps.points import resolve
 
 
-def synthetic_grid() -> Grid:
-    """Return the published synthetic grid at C = 10: 1,000 users, 100 features, everybody in every round."""
-    sweep = SWEEPS["ppsgd_synthetic"]("paper")
+def published_grid(sweep_name: str, clip_norm: float) -> Grid:
+    """Return the points of a published grid at one clipping norm, on its first task, up to the first evaluation."""
+    sweep = SWEEPS[sweep_name]("paper")
     tasks = {name: sweep.task(name, 0) for name in sweep.tasks}
     name = next(iter(tasks))
     resolved = resolve(sweep._replace(entries={"PPSGD": sweep.entries["PPSGD"]}), tasks)[name]
-    points = [point for point in resolved if point.args["clip_norm"] == 10]
-    return Grid(tasks[name], points, points[0].eval_every, 50)
+    points = [point for point in resolved if point.args["clip_norm"] == clip_norm]
+    return Grid(tasks[name], points, points[0].eval_every, points[0].eval_every)
+
+
+def synthetic_grid() -> Grid:
+    """Return the grid of Figure 1a: 1,000 users, 100 features, everybody in every round."""
+    return published_grid("ppsgd_synthetic", 10)._replace(num_rounds=50)
 
 
 def ppsgd_synthetic() -> list[Measurement]:

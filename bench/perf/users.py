@@ -5,24 +5,20 @@ straight line through the first two.
 import gc
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import psutil
 
-from bench.algorithms import ALGORITHMS
 from bench.data.task import Task
 from bench.execution import memory
 from bench.models.additive import squared_loss
-from bench.perf.counts import work_of
-from bench.perf.measure import Grid, Measurement, Workload, best_time, grid_of, time_grid
-from bench.sweeps import engine
+from bench.perf.measure import Grid, Measurement, grid_of, time_grid
 from bench.sweeps.spec import grid
 
 FEATURES, EXAMPLES = 10, 5
 COUNTS = (10**3, 10**4, 10**5, 10**6)
 MOST = 10**5  # the most users in a round; with fewer users in all, every user takes part
-ROUNDS = 3
+ROUNDS = 20  # in a call, so that the call itself does not count
 ARGS = {
     "dp_fedavg": {"step_size": 0.1, "server_step_size": 0.1, "clip_norm": 1.0, "noise_multiplier": 1.0},
     "ppsgd": {"step_size": 0.1, "personalization": 1.0, "clip_norm": 1.0, "noise_multiplier": 1.0},
@@ -67,29 +63,16 @@ def fedavg_round() -> list[Measurement]:
     ]
 
 
-def round_of(name: str, task: Task) -> Workload:
-    """Return ROUNDS rounds of a method at one point, continued from one call to the next."""
+def rounds_of(name: str, task: Task) -> Grid:
+    """Return ROUNDS rounds of a method at one point, in which as many users take part as MOST allows."""
     cohort = min(task.num_clients, MOST)
-    static = {"num_sampled": cohort, "batch_size": EXAMPLES, "sampler": "fixed"}
-    program = engine.Program(ALGORITHMS[name].make, tuple(sorted(static.items())), ROUNDS)
-    hypers = {key: np.full(1, value, np.float32) for key, value in ARGS[name].items()}
-    fitted = engine.fitted_chunk(program, task, 1, hypers, 1, budget=np.inf)
-    keys = engine.run_keys(np.zeros(1, np.int32), np.zeros(1, np.int32))
-    hypers = {key: jnp.asarray(column) for key, column in hypers.items()}
-    state, _ = engine.start(task, keys, hypers, program=program)
-
-    def rounds():
-        nonlocal state
-        state, metrics = fitted.step(task, keys, hypers, state, jnp.int32(0))
-        jax.block_until_ready(metrics)
-
-    work = work_of(program, task, 1, hypers, 1)
-    return Workload(rounds, "round", ROUNDS, work.per_round(ROUNDS), fitted.peak_bytes)
+    points = grid(num_sampled=cohort, batch_size=EXAMPLES, sampler="fixed", **ARGS[name])
+    return grid_of(task, name, points, ROUNDS, ROUNDS)
 
 
-def round_of_many(name: str) -> Workload:
-    """Return a round with the largest number of users that ever take part in one."""
-    return round_of(name, generated(MOST))
+def rounds_of_many(name: str) -> Grid:
+    """Return rounds with the largest number of users that ever take part in one."""
+    return rounds_of(name, generated(MOST))
 
 
 class RoundCost(NamedTuple):
@@ -101,8 +84,7 @@ class RoundCost(NamedTuple):
 
 
 def _measured(name: str, task: Task) -> RoundCost:
-    workload = round_of(name, task)
-    seconds = best_time(workload.run) / workload.units
+    workload, seconds = time_grid(rounds_of(name, task))
     return RoundCost(seconds, workload.bytes / 1e9, psutil.Process().memory_info().rss / 1e9)
 
 

@@ -43,5 +43,5 @@ def test_what_has_no_data_or_no_time_is_left_out_and_named(monkeypatch, capsys):
 
 def test_without_an_accelerator_it_says_what_to_do(tmp_path):
     with pytest.raises(InputError, match=r"--gpu; `perf` without a name measures this processor"):
-        report_accelerator(tmp_path / "x.json")
+        report_accelerator("accelerator", tmp_path / "x.json")
     assert list(tmp_path.iterdir()) == []
