@@ -14,7 +14,6 @@ from made_up_parts import put
 from tiny_sweeps import run, walks
 
 from bench.comparison.protocol import PROTOCOL, read_protocol
-from bench.data.files import DataFiles
 from bench.errors import InputError
 from bench.files import write_whole
 from bench.papers import SWEEPS
@@ -77,7 +76,7 @@ def test_a_request_for_an_unknown_sweep_is_named(tmp_path):
     entry = {"sweep": "nosuch", "scale": "smoke", "grid": {"step_size": [0.1]}, "rounds": None, "task": None}
     (mine / REQUEST).write_text(json.dumps(entry))
     with pytest.raises(InputError, match=r"mine/_request\.json cannot be used: no sweep is called 'nosuch'"):
-        statuses(SWEEPS, ["mine"], "smoke", tmp_path, DataFiles())
+        statuses(SWEEPS, ["mine"], "smoke", tmp_path)
 
 
 @pytest.mark.parametrize("changes", [{"seeds": 0}, {"epsilons": []}, {"delta": float("nan")}, {"rounds": -1}])
@@ -106,7 +105,7 @@ def changed(folder, change):
 @pytest.mark.parametrize("column", ["version", "wall_s"])
 def test_a_part_without_a_column_that_status_needs_is_named(folder, column):
     wrong = changed(folder, lambda table: table.drop_columns([column]))
-    runs, (problem,) = runs_there(folder)
+    runs, (problem,) = runs_there(folder, [])
     assert problem.startswith(f"{wrong} is not a part of these results (no column {column!r})")
     assert 0 < len(runs) < 8
 
@@ -120,7 +119,7 @@ def test_a_part_with_a_column_of_another_kind_is_named(folder, column, values):
         return table.set_column(place, column, pa.array(values * len(table)))
 
     wrong = changed(folder, change)
-    _, (problem,) = runs_there(folder)
+    _, (problem,) = runs_there(folder, [])
     assert problem.startswith(f"{wrong} is not a part of these results (column {column!r} has ")
 
 

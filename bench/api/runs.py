@@ -68,14 +68,13 @@ def run(
     """
     import pandas as pd
 
-    from bench.data.files import DataFiles
     from bench.execution.chosen import chosen
     from bench.execution.run import run_all, use_compilation_cache
     from bench.papers import SWEEPS
     from bench.store import part_files
     from bench.sweeps.grids import keeping_rounds
 
-    data_files, names = DataFiles(), _several(sweeps)
+    names = _several(sweeps)
     if "all" in names and len(names) > 1:
         raise InputError(f"`all` is every sweep: leave out {' '.join(name for name in names if name != 'all')}")
     names = list(SWEEPS) if names == ["all"] else names
@@ -96,7 +95,7 @@ def run(
     todo = [chosen(SWEEPS, sweep, scale, **arguments) for sweep in names]
     use_compilation_cache()
     with pool_of(workers, devices, quiet) as pool:
-        options = {"out": out, "fresh": fresh, "data_files": data_files, "pool": pool}
+        options = {"out": out, "fresh": fresh, "pool": pool}
         run_all([upcoming_of(choice, scale, **options) for choice in todo], pool, most=chunk)
     for choice in todo:
         if rounds is not None and (unchanged := keeping_rounds(choice.selection)):
@@ -128,12 +127,11 @@ def upcoming_of(
     out: str | os.PathLike,
     fresh: bool,
     pool: "Pool",
-    data_files: Any,
 ) -> "Opener":
     """Return the chosen sweep for `run_all`.
 
     Args:
-        choice, scale, out, fresh, pool, data_files: what to run, and where.
+        choice, scale, out, fresh, pool: what to run, and where.
     """
     from bench.execution.chosen import requested
     from bench.execution.run import opened
@@ -147,7 +145,7 @@ def upcoming_of(
         if choice.request is not None:
             sweep = requested(SWEEPS, requests.prepare(folder, choice.request, fresh=fresh), choice.selection.name)
         options = {"full_sweep": sweep, "other_scales": choice.other_scales, "scale": scale, "out": out, "fresh": fresh}
-        return opened(choice.selection, stack, **options, data_files=data_files, pool=pool)
+        return opened(choice.selection, stack, **options, pool=pool)
 
     return open_sweep
 
@@ -291,12 +289,11 @@ def status(sweeps: Sweeps = (), scale: Scale = "smoke", *, out: Out = "results")
     """
     import pandas as pd
 
-    from bench.data.files import DataFiles
     from bench.papers import SWEEPS
     from bench.upkeep.status import as_text, statuses
 
     names = _several(sweeps)
-    states = statuses(SWEEPS, names, scale, Path(out), DataFiles())
+    states = statuses(SWEEPS, names, scale, Path(out))
     rows = [
         {
             "sweep": state.sweep,
@@ -324,12 +321,10 @@ def check(sweeps: Sweeps = (), scale: Scale = "smoke", *, out: Out = "results") 
     Raises:
         InputError: for an unknown name.
     """
-    from bench.data.files import DataFiles
     from bench.papers import SWEEPS
-    from bench.upkeep.status import statuses
+    from bench.upkeep import status
 
-    states = statuses(SWEEPS, _several(sweeps), scale, Path(out), DataFiles(), verified=True)
-    return [line for state in states for line in state.problems]
+    return status.check(SWEEPS, _several(sweeps), scale, Path(out))
 
 
 def verify(

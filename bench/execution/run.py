@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import jax
 
-from bench.data.files import DataFiles
 from bench.data.task import Task
 from bench.errors import InputError, combined_error
 from bench.execution import compile_cache
@@ -89,7 +88,6 @@ def run_sweep(
     scale: str,
     out: str | os.PathLike,
     full_sweep: Sweep | None = None,
-    data_files: DataFiles | None = None,
     fresh: bool = False,
     keep_others: bool = False,
     most: int | None = None,
@@ -104,7 +102,6 @@ def run_sweep(
         out: the results folder, in which `bench.store.of_scale` has a folder for the parts.
         full_sweep: the sweep of which `sweep` is a selection; results of points that it does not have are outdated and
             moved aside. Default: `sweep` itself.
-        data_files: the user's own files, and where other data may come from; default DataFiles().
         fresh: set everything aside first.
         keep_others: whether results of other points stay where they are.
         most: the largest number of points in a chunk; default as many as fit. Affects results only by rounding.
@@ -119,7 +116,7 @@ def run_sweep(
         InputError: for a value out of range, a results folder that cannot be used, or points on which two workers died;
             all other points have been run then.
     """
-    options = {"scale": scale, "out": out, "full_sweep": full_sweep, "data_files": data_files, "fresh": fresh}
+    options = {"scale": scale, "out": out, "full_sweep": full_sweep, "fresh": fresh}
     ids: set[str] = set()
     with nullcontext(pool) if pool else Pool() as workers:
 
@@ -140,7 +137,6 @@ def opened(
     out: str | os.PathLike,
     full_sweep: Sweep | None = None,
     other_scales: Sequence[Sweep] = (),
-    data_files: DataFiles | None = None,
     fresh: bool = False,
     keep_others: bool = False,
     pool: Pool,
@@ -149,32 +145,28 @@ def opened(
     """Hold the folder of a sweep, and find out what is missing.
 
     Args:
-        sweep, scale, out, full_sweep, data_files, fresh, keep_others, pool: as for `run_sweep`.
+        sweep, scale, out, full_sweep, fresh, keep_others, pool: as for `run_sweep`.
         other_scales: sweeps whose results the same folder may have, such as this one at another scale.
         stack: receives what ends the work on the sweep.
         silent: whether a sweep with nothing to do says nothing.
     """
     check_settings()
-    full_sweep, data_files = full_sweep or sweep, data_files or DataFiles()
+    full_sweep = full_sweep or sweep
     seeds_of: dict[int, list[int]] = {}
     for trial, seed in sweep.repetitions():
         seeds_of.setdefault(trial, []).append(seed)
     first_trial = next(iter(seeds_of))
     folder = of_scale(out, scale, sweep.name)
-    tasks = {name: full_sweep.task(name, first_trial, data_files) for name in sweep.tasks_of_points}
+    tasks = {name: full_sweep.task(name, first_trial) for name in sweep.tasks_of_points}
     points = resolve(sweep, tasks)
 
     def shapes_of_all() -> dict[str, Shape]:
         """Return the shapes of all points of the full sweep; called only where the folder has results of others."""
-        further = {
-            name: full_sweep.task(name, first_trial, data_files) for name in full_sweep.tasks if name not in tasks
-        }
+        further = {name: full_sweep.task(name, first_trial) for name in full_sweep.tasks if name not in tasks}
         resolved = [resolve(full_sweep, tasks | further)]
         for other_sweep in other_scales:
             resolved.append(
-                resolve(
-                    other_sweep, {name: other_sweep.task(name, first_trial, data_files) for name in other_sweep.tasks}
-                )
+                resolve(other_sweep, {name: other_sweep.task(name, first_trial) for name in other_sweep.tasks})
             )
         return shapes_of(point for by_task in resolved for group in by_task.values() for point in group)
 
@@ -210,7 +202,7 @@ def opened(
         frozenset({*store.recognised, *(p.id for p in everything)}),
         blocks,
         Origin(sweep.name, scale, sweep.delta, commit()) if blocks else None,
-        partial(shelf.task, sweep, data_files=data_files),
+        partial(shelf.task, sweep),
         store,
         meter,
     )
@@ -248,9 +240,9 @@ class _Shelf:
     def __init__(self, tasks: Mapping[tuple[str, int], Task]):
         self.tasks = OrderedDict(tasks)
 
-    def task(self, sweep: Sweep, key: tuple[str, int], data_files: DataFiles) -> Task:
+    def task(self, sweep: Sweep, key: tuple[str, int]) -> Task:
         if key not in self.tasks:
-            self.tasks[key] = sweep.task(*key, data_files)
+            self.tasks[key] = sweep.task(*key)
         self.tasks.move_to_end(key)
         while len(self.tasks) > 1 and sum(map(_bytes, self.tasks.values())) > TASK_BYTES:
             self.tasks.popitem(last=False)

@@ -116,17 +116,20 @@ def read_part(
     return table
 
 
-def readable_parts(folder: Path, problems: list[str], remedy: str = REDO) -> Iterator[tuple[Path, pa.Table]]:
+def readable_parts(
+    folder: Path, problems: list[str], remedy: str = REDO, only: Collection[str] | None = None
+) -> Iterator[tuple[Path, pa.Table]]:
     """Yield the parts that can be used; a sentence about every other one is added to `problems`.
 
     Args:
         folder: of one sweep at one scale.
         problems: appended to.
         remedy: what to do about a part that cannot be used.
+        only: as for `read_part`.
     """
     for path in parts_in(folder):
         try:
-            table = read_part(path)
+            table = read_part(path, only)
         except UnusablePart as error:
             problems.append(f"{error}: {remedy}")
         except InputError as error:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import pandas as pd
 import pyarrow as pa
 
-from bench.data.files import DataFiles
 from bench.data.tasks.registry import TASKS, task_named
 from bench.errors import InputError
 from bench.execution.chosen import requested
@@ -51,16 +50,13 @@ class PartsFolder(NamedTuple):
     request: GridRequest | None
 
 
-def merge(
-    sweeps: Sweeps, folders: Sequence[Path], out: Path, data_files: DataFiles | None = None
-) -> tuple[list[Merged], list[str], list[str]]:
+def merge(sweeps: Sweeps, folders: Sequence[Path], out: Path) -> tuple[list[Merged], list[str], list[str]]:
     """Copy the runs in folders into a results folder. The source folders are not changed.
 
     Args:
         sweeps: all sweeps, by name.
         folders: of results, or of a sweep, or in between; the kind of each follows from its content.
         out: the folder of results to copy into.
-        data_files: the allowed sources of the sweeps' data, by which points are identified; default DataFiles().
 
     Returns:
         The outcome for every sweep; what was left out, a sentence each; and what was set aside in the results folder.
@@ -85,7 +81,7 @@ def merge(
         except InputError as error:
             left_out.append(f"{group[0].folder}: {error}")
         else:
-            jobs.append((folder, group, request, points_of(current, data_files or DataFiles())))
+            jobs.append((folder, group, request, points_of(current)))
     merged, notes = [], []
     for folder, group, request, points in jobs:
         outcome = _into(folder, group, request, points, left_out, notes)
@@ -141,7 +137,7 @@ def sweep_named(sweeps: Sweeps, name: str, scale: str, request: GridRequest | No
     raise InputError(f"no sweep is called {name!r}: results over your own values need the file _request.json")
 
 
-def points_of(sweeps: Iterable[Sweep], data_files: DataFiles) -> dict[str, Point]:
+def points_of(sweeps: Iterable[Sweep]) -> dict[str, Point]:
     """Return the points that sweeps have now, by id.
 
     Raises:
@@ -150,7 +146,7 @@ def points_of(sweeps: Iterable[Sweep], data_files: DataFiles) -> dict[str, Point
     points = {}
     for sweep in sweeps:
         trial = sweep.repetitions()[0][0]
-        tasks = {name: sweep.task(name, trial, data_files) for name in sweep.tasks}
+        tasks = {name: sweep.task(name, trial) for name in sweep.tasks}
         points |= {point.id: point for group in resolve(sweep, tasks).values() for point in group}
     return points
 

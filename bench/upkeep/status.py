@@ -4,21 +4,20 @@ Runs are identified by their settings, which are columns of the rows, so no data
 (`verify`) reads data, since a point's id depends on their checksum.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from bench.data.files import DataFiles
 from bench.errors import InputError, unknown_name
 from bench.store import SCALES, kind_of, of_scale
 from bench.store.complete_runs import in_words, made_on_cpus, rows_as_text, sound_runs
 from bench.store.part_files import IDENTITY, REDO, parts_in, readable_parts, unified
 from bench.store.requests import REQUEST, read_request
 from bench.sweeps.points import shapes_of
-from bench.sweeps.spec import Entry, Sweep, Sweeps, arguments, defaults_of, parameters
+from bench.sweeps.spec import Entry, Sweep, Sweeps, defaults_of, parameters
 from bench.upkeep.merge import points_of, sweeps_named
 
 NEEDED = ("version", "wall_s", "compile_s")  # columns by which runs are counted and timed
@@ -45,7 +44,7 @@ class Status(NamedTuple):
     """One sweep at one scale.
 
     other_runs: runs in the folder that belong to no entry.
-    problems: what is damaged or foreign, a sentence each, if this was checked.
+    problems: parts that cannot be read, a sentence each.
     """
 
     sweep: str
@@ -85,7 +84,7 @@ def status(sweep: Sweep, scale: str, folder: Path) -> Status:
     Raises:
         InputError: where a part cannot be opened.
     """
-    runs, problems = runs_there(folder)
+    runs, problems = runs_there(folder, {name for entry in sweep.entries.values() for name in _settings(entry)})
     entries, matched = {}, 0
     for label, entry in sweep.entries.items():
         entries[label], count = _coverage(sweep, label, entry, runs)
@@ -93,10 +92,13 @@ def status(sweep: Sweep, scale: str, folder: Path) -> Status:
     return Status(sweep.name, scale, folder, entries, len(runs) - matched, problems)
 
 
-def runs_there(folder: Path) -> tuple[pd.DataFrame, list[str]]:
-    """Return the last row of each run in the readable parts, and a sentence for every unreadable part."""
+def runs_there(folder: Path, settings: Iterable[str]) -> tuple[pd.DataFrame, list[str]]:
+    """Return the last row of each run in the readable parts, and a sentence for every unreadable part.
+
+    settings: the columns of a row that tell runs apart.
+    """
     frames, schemas, problems = [], {}, []
-    for path, table in readable_parts(folder, problems):
+    for path, table in readable_parts(folder, problems, only=frozenset({*NEEDED, "device", *settings})):
         lacking = [column for column in NEEDED if column not in table.column_names]
         if lacking:
             problems.append(f"{path} is not a part of these results (no column {lacking[0]!r}): {REDO}")
@@ -111,17 +113,19 @@ def runs_there(folder: Path) -> tuple[pd.DataFrame, list[str]]:
     return runs.drop_duplicates(IDENTITY).reset_index(drop=True), problems
 
 
+def _settings(entry: Entry) -> list[str]:
+    """Return the columns of rows that say which point of an entry they are of, the task and its data aside."""
+    names = map(str, [*entry.points, *parameters(entry.method)[0]])
+    return [name for name in dict.fromkeys(names) if name != "task" and name not in entry.computed]
+
+
 def _coverage(sweep: Sweep, label: str, entry: Entry, all_runs: pd.DataFrame) -> tuple[Coverage, int]:
     """Return how much of an entry has been run, and how many of the folder's runs belong to it."""
-    records = ({str(name): value for name, value in row.items()} for row in entry.points.to_dict("records"))
-    points = pd.DataFrame([record | arguments(entry.method, record) for record in records]).drop(
-        columns="task", errors="ignore"
-    )
-    names = [name for name in points if name not in entry.computed]
+    points, names, defaults = entry.points, _settings(entry), defaults_of(entry.method)
     repetitions = pd.DataFrame(sweep.repetitions(entry), columns=["trial", "seed"])
-    keys = rows_as_text(points, names)
+    keys = rows_as_text(points, names, defaults)
     runs = all_runs[(all_runs["algorithm"] == label) & (all_runs["version"] == entry.method.version)]
-    present = runs[["trial", "seed"]].assign(key=rows_as_text(runs, names, defaults_of(entry.method)))
+    present = runs[["trial", "seed"]].assign(key=rows_as_text(runs, names, defaults))
     present = present[present["key"].isin(set(keys))].merge(repetitions, on=["trial", "seed"])
     # Points that differ only in the task share a key, so up to their number of its runs count.
     counts = keys.value_counts()
@@ -143,63 +147,69 @@ def _hours(entry: Entry, points: pd.DataFrame, runs: pd.DataFrame, all_runs: pd.
     runs, all_runs = (rows[made_on_cpus(rows)] for rows in (runs, all_runs))
     if todo.empty or all_runs.empty:
         return 0.0 if todo.empty else None
-    keywords, traced = parameters(entry.method)
+    (keywords, traced), defaults = parameters(entry.method), defaults_of(entry.method)
     labels = [name for name in LABELS if name in points]
     apart = list(dict.fromkeys([*(name for name in keywords if name not in traced), *labels]))
-    keys, seconds = rows_as_text(todo, apart), pd.Series(np.nan, todo.index)
+    keys, seconds = rows_as_text(todo, apart, defaults), pd.Series(np.nan, todo.index)
     for names in (apart, labels):
-        rates = runs["wall_s"].astype(float).groupby(rows_as_text(runs, names)).mean()
-        seconds = seconds.fillna(rows_as_text(todo, names).map(rates))
+        rates = runs["wall_s"].astype(float).groupby(rows_as_text(runs, names, defaults)).mean()
+        seconds = seconds.fillna(rows_as_text(todo, names, defaults).map(rates))
     seconds = seconds.fillna((runs if len(runs) else all_runs)["wall_s"].mean())
     compiled = keys.nunique() * runs["compile_s"].mean() if len(runs) else 0.0
     return float((seconds * todo["missing"]).sum() + compiled) / 3600
 
 
-def statuses(
-    sweeps: Sweeps, names: Sequence[str], scale: str, out: Path, data_files: DataFiles, *, verified: bool = False
-) -> list[Status]:
-    """Return the statuses of sweeps at a scale.
+def statuses(sweeps: Sweeps, names: Sequence[str], scale: str, out: Path) -> list[Status]:
+    """Return the statuses of sweeps at a scale; arguments and errors are those of `_chosen`."""
+    return [status(found[0], scale, folder) for folder, found in _chosen(sweeps, names, scale, out)]
+
+
+def check(sweeps: Sweeps, names: Sequence[str], scale: str, out: Path) -> list[str]:
+    """Return what `verify` finds in the folders of sweeps; arguments are those of `_chosen`.
+
+    Raises:
+        InputError: as `_chosen`, and where nothing is there to be checked.
+    """
+    chosen = _chosen(sweeps, names, scale, out)
+    if not (out / kind_of(scale)).is_dir():
+        raise InputError(f"there are no results at scale {scale} in {out}: choose another --scale or --out")
+    return [line for folder, (sweep, *others) in chosen for line in verify(sweep, folder, others)]
+
+
+def _chosen(sweeps: Sweeps, names: Sequence[str], scale: str, out: Path) -> list[tuple[Path, list[Sweep]]]:
+    """Return the folders of results with these names, and of each its sweep, at the scale first.
 
     Args:
         sweeps: all sweeps, by name.
         names: of sweeps, or of folders with a user's own values; none means all of both.
         scale: smoke, laptop or paper.
         out: the folder of results.
-        data_files: the allowed sources of data; used only where `verified`.
-        verified: also check every part and every id.
 
     Raises:
-        InputError: for an unknown name, a place of results that is no folder, and where nothing is there to be checked.
+        InputError: for an unknown name, and a place of results that is no folder.
     """
     if scale not in SCALES:
         raise unknown_name("scale", scale, SCALES)
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is not a folder: choose the folder of results by --out")
-    if verified and not (out / kind_of(scale)).is_dir():
-        raise InputError(f"there are no results at scale {scale} in {out}: choose another --scale or --out")
     requests = [path.parent.name for path in sorted((out / kind_of(scale)).glob(f"*/{REQUEST}"))]
     for name in names:
         if name not in sweeps and name not in requests and not parts_in(of_scale(out, scale, name)):
             raise unknown_name("sweep", name, [*sweeps, *requests])
-    results = []
+    chosen = []
     for name in names or [*sweeps, *requests]:
         folder = of_scale(out, scale, name)
         request = read_request(folder)
         try:
-            sweep, *other_scales = sweeps_named(sweeps, name, scale, request)
+            chosen.append((folder, sweeps_named(sweeps, name, scale, request)))
         except InputError as error:
             if request is None:
                 raise
             raise InputError(f"{folder / REQUEST} cannot be used: {error}") from None
-        state = status(sweep, scale, folder)
-        problems = verify(sweep, folder, data_files, other_scales) if verified else state.problems
-        results.append(state._replace(problems=problems))
-    return results
+    return chosen
 
 
-def verify(
-    sweep: Sweep, folder: Path, data_files: DataFiles | None = None, other_scales: Sequence[Sweep] = ()
-) -> list[str]:
+def verify(sweep: Sweep, folder: Path, other_scales: Sequence[Sweep] = ()) -> list[str]:
     """Return what is damaged, foreign or duplicated in a folder's parts, a sentence each. Nothing is changed.
 
     `other_scales`: the sweep at other scales whose results the folder may have.
@@ -208,7 +218,7 @@ def verify(
     """
     problems, points = [], None
     try:
-        points = points_of([sweep, *other_scales], data_files or DataFiles()) if parts_in(folder) else {}
+        points = points_of([sweep, *other_scales]) if parts_in(folder) else {}
     except InputError as error:
         problems.append(f"ids in {folder} are not checked, since data are missing: {error}")
     seen: set[tuple] = set()

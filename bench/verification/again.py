@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from bench.data.files import DataFiles
 from bench.errors import InputError
 from bench.execution.unit import Unit
 from bench.store.complete_runs import Points, rows_as_text
@@ -50,7 +49,6 @@ class Tasks:
 
     def __init__(self, known: Sweeps):
         self.known = known
-        self.data_files = DataFiles()
         self._sweeps: dict[tuple[str, str], Sweep] = {}
         self._tasks: dict[tuple[int, str, int], Any] = {}
 
@@ -71,7 +69,7 @@ class Tasks:
             if any(sweep_id != id(sweep) for sweep_id, _, _ in self._tasks):
                 self._tasks.clear()
             try:
-                self._tasks[key] = sweep.task(name, trial, self.data_files)
+                self._tasks[key] = sweep.task(name, trial)
             except InputError as error:
                 raise NoData(str(error)) from None
         return self._tasks[key]

@@ -14,7 +14,6 @@ SCRIPT = """
 import json, re, sys
 from pathlib import Path
 import jax, numpy as np
-from bench.data.files import DataFiles
 from bench.data.tasks.synthetic import synthetic
 from bench.papers import SWEEPS
 from bench.sweeps import engine
@@ -25,7 +24,7 @@ def resident(name):
     return 1024 * int(re.search(rf"{name}:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 
 def largest(sweep):
-    tasks = {name: sweep.task(name, 0, DataFiles()) for name in sweep.tasks}
+    tasks = {name: sweep.task(name, 0) for name in sweep.tasks}
     groups = {}
     for name, points in resolve(sweep, tasks).items():
         for point in points:

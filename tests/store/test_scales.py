@@ -8,7 +8,7 @@ from bench.api.runs import load
 from bench.api.runs import run as run_sweeps
 from bench.papers import SWEEPS
 from bench.store import SCALES, of_scale, together_with
-from bench.upkeep.status import statuses
+from bench.upkeep.status import check, statuses
 
 POINTS = {"smoke": (0.1,), "laptop": (0.1, 0.2), "paper": (0.1, 0.2, 0.3)}
 
@@ -30,10 +30,10 @@ def test_a_larger_scale_goes_on_where_a_smaller_one_ended_and_a_smaller_one_leav
         0.2: ["laptop"],
         0.3: ["paper"],
     }
-    (found,) = statuses(SWEEPS, ["tiny"], "paper", tmp_path, None, verified=True)
-    assert (found.total.missing, found.problems) == (0, [])
-    (found,) = statuses(SWEEPS, ["tiny"], "laptop", tmp_path, None, verified=True)
-    assert (found.total.missing, found.other_runs, found.problems) == (0, 2, [])
+    for scale, others in (("paper", 0), ("laptop", 2)):
+        (found,) = statuses(SWEEPS, ["tiny"], scale, tmp_path)
+        assert (found.total.missing, found.other_runs) == (0, others)
+        assert check(SWEEPS, ["tiny"], scale, tmp_path) == []
 
 
 def test_smoke_runs_have_a_folder_of_their_own(tiny, tmp_path):

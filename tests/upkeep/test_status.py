@@ -10,7 +10,6 @@ from tiny_sweeps import private_sgd, run, walks
 
 import bench
 from bench.cli.app import app
-from bench.data.files import DataFiles
 from bench.errors import InputError
 from bench.execution.run import run_sweep
 from bench.papers import SWEEPS
@@ -137,12 +136,12 @@ def test_verify_says_that_data_are_missing(tmp_path):
 
 def test_names_are_looked_up(tmp_path):
     with pytest.raises(InputError, match="did you mean tiny"):
-        status.statuses(SWEEPS, ["tinny"], "smoke", tmp_path, DataFiles())
+        status.statuses(SWEEPS, ["tinny"], "smoke", tmp_path)
     with pytest.raises(InputError, match="no scale is called"):
-        status.statuses(SWEEPS, ["tiny"], "papr", tmp_path, DataFiles())
+        status.statuses(SWEEPS, ["tiny"], "papr", tmp_path)
     with pytest.raises(InputError, match=r"there are no results at scale paper in .*: choose another --scale"):
-        status.statuses(SWEEPS, [], "paper", tmp_path / "nowhere", DataFiles(), verified=True)
+        status.check(SWEEPS, [], "paper", tmp_path / "nowhere")
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="file is not a folder"):
-        status.statuses(SWEEPS, [], "paper", tmp_path / "file", DataFiles())
-    assert [one.sweep for one in status.statuses(SWEEPS, ["tiny"], "smoke", tmp_path, DataFiles())] == ["tiny"]
+        status.statuses(SWEEPS, [], "paper", tmp_path / "file")
+    assert [one.sweep for one in status.statuses(SWEEPS, ["tiny"], "smoke", tmp_path)] == ["tiny"]

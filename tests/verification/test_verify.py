@@ -86,7 +86,7 @@ def test_quiet_runs_and_checks_print_nothing(results, capsys):
 
 
 def test_runs_whose_data_cannot_be_had_are_left_out(results, monkeypatch):
-    def refuse(sweep, name, trial, data_files):
+    def refuse(sweep, name, trial):
         raise InputError("digits: not in BENCH_DATA or cache")
 
     monkeypatch.setattr(Sweep, "task", refuse)
