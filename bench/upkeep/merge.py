@@ -5,15 +5,14 @@ from functools import reduce
 from pathlib import Path
 from typing import NamedTuple
 
-import pandas as pd
 import pyarrow as pa
 
 from bench.data.tasks.registry import TASKS, task_named
 from bench.errors import InputError
 from bench.execution.chosen import requested
 from bench.store import SCALES, kind_of, together_with
-from bench.store.complete_runs import Points, in_words, settings_in, sound_runs
-from bench.store.part_files import COLUMNS, IDENTITY, parts_in, read_part, readable_parts, renamed, runs_in, unified
+from bench.store.complete_runs import COPIED, Points, in_words, settings_in, sound_runs
+from bench.store.part_files import COLUMNS, parts_in, read_part, readable_parts, renamed, unified
 from bench.store.requests import GridRequest, checked_name, read_request, write_request
 from bench.store.store import Store
 from bench.sweeps.points import Point, resolve, shapes_of
@@ -169,33 +168,30 @@ def _into(
         store.open_parts(shapes, twice=True)
         notes += store.notes
         paths = parts_in(folder)
-        tables: list[tuple[Path | None, pa.Table]] = [(None, read_part(path)) for path in paths]
+        tables = [(path, read_part(path)) for path in paths]
         for source in sources:
             if source.folder.resolve() != folder.resolve():
                 tables += readable_parts(source.folder, left_out, AGAIN)
-        kept, schemas, seen, twice, added, other_ids = [], {}, set(), 0, 0, 0
+        kept, seen, twice, added, other_ids = {}, set(), 0, 0, 0
         recognised_points = Points(shapes)
         stored_ids = {id: row["point"] for id, row in store.known_as.items()}
-        for number, (path, table) in enumerate(tables):
+        for path, table in tables:
             point_of = recognised_points.recognised(settings_in(table))
-            if path is not None:
-                sound = sound_runs(table, table.schema, shapes, points=point_of)
-                if sound.left_out:
-                    left_out.append(f"{path}: {in_words(sound.left_out)}")
-                table = table.filter(pa.array(sound.kept))
+            sound = sound_runs(table, table.schema, shapes, seen, point_of)
+            twice += sound.left_out.pop(COPIED, 0)
+            if sound.left_out:
+                left_out.append(f"{path}: {in_words(sound.left_out)}")
             # All runs of a point have the id under which the folder has it.
             one_id = renamed(table, {id: stored_ids.setdefault(point, id) for id, point in point_of.items()})
-            other_ids += path is None and one_id is not table
-            table = one_id
-            runs = set(runs_in(table).itertuples(index=False, name=None))
-            twice += len(runs & seen)
-            added += len(runs - seen) if path is not None else 0
-            kept.append(_once(table, runs - seen))
-            if len(kept[-1]):
-                schemas[path or paths[number]] = table.schema
-            seen |= runs
-        unified(schemas)
-        parts = _joined([table for table in kept if len(table)])
+            if path in paths:
+                other_ids += one_id is not table
+            else:
+                added += len(sound.runs)
+            if sound.runs:
+                kept[path] = one_id.filter(pa.array(sound.kept))
+            seen |= sound.runs
+        unified({path: table.schema for path, table in kept.items()})
+        parts = _joined(list(kept.values()))
         if request is not None and request != stored:
             write_request(folder, request)
         if parts and (added or twice or other_ids or len(parts) < len(paths)):
@@ -221,13 +217,6 @@ def compact(folder: Path, changed: Callable[[pa.Table], pa.Table] | None = None)
         parts = _joined(kept)
         if len(parts) < len(tables) or any(new is not old for new, old in zip(kept, tables, strict=True)):
             store.replace(parts)
-
-
-def _once(table: pa.Table, runs: set[tuple]) -> pa.Table:
-    """Return the rows of these runs, every evaluation once."""
-    rows = table.select([*IDENTITY, "rounds"]).to_pandas()
-    kept = pd.MultiIndex.from_frame(rows[IDENTITY]).isin(list(runs)) & ~rows.duplicated()
-    return table if kept.all() else table.filter(pa.array(kept))
 
 
 def _joined(tables: list[pa.Table]) -> list[pa.Table]:
