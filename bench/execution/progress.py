@@ -22,14 +22,14 @@ SHARE = 20  # lines at the beginning; then there is one whenever a sweep has tak
 
 
 class Increment(NamedTuple):
-    """What a worker reports while it trains a unit: after each evaluation, and every few seconds in between.
+    """What a worker reports of a unit: rounds after each evaluation and every few seconds in between, or a sentence.
 
     units: run-rounds since the last report.
     seconds: the time that they took; 0 where an earlier command did them.
     message: a sentence for the user.
     """
 
-    units: int
+    units: int = 0
     seconds: float = 0.0
     message: str = ""
 

@@ -15,13 +15,14 @@ from bench.processes import ROOT, WorkerDied
 _keep_to_a_core = cache(resources.keep_to_a_core)  # once in a process, which Ray keeps from unit to unit
 
 
-def _task(worker_settings: Settings, wire: Wire, data: list[Any]) -> Outcome:
-    """Train a unit; runs on a node of the cluster."""
+def _task(worker_settings: Settings, wire: Wire, data: list[Any]) -> tuple[Outcome, list[Increment]]:
+    """Train a unit, and return all that it reports at its end; runs on a node of the cluster."""
     import ray
 
     _keep_to_a_core()
     trainer, receiver = prepared(worker_settings)
-    return trainer.run(receiver.unit(wire, None if wire.data in receiver.data else ray.get(data[0])))
+    unit, steps = receiver.unit(wire, None if wire.data in receiver.data else ray.get(data[0])), []
+    return trainer.run(unit, steps.append), steps
 
 
 class RayTasks:
@@ -92,22 +93,21 @@ class RayTasks:
         reference = task.remote(worker_settings, wire, [self._objects[wire.data]])
         self._pending.add(reference)
         future: Future[Outcome] = Future()
-        reference.future().add_done_callback(partial(self._finished, future, reference, unit, report))
+        reference.future().add_done_callback(partial(self._finished, future, reference, report))
         return future
 
-    def _finished(self, future: Future, reference: Any, unit: Unit, report: Report, result: Future) -> None:
+    def _finished(self, future: Future, reference: Any, report: Report, result: Future) -> None:
         """Pass on the result of a Ray task."""
         self._pending.discard(reference)
         try:
-            outcome = result.result()
+            outcome, steps = result.result()
         except self._failures as error:
             future.set_exception(WorkerDied(str(error)))
         except BaseException as error:
             future.set_exception(error)
         else:
-            if outcome.rows is not None:  # a Ray task reports only at its end
-                units = outcome.num_points * outcome.num_runs * unit.points[0].num_rounds
-                report(Increment(units, outcome.train_s))
+            for step in steps:
+                report(step)
             future.set_result(outcome)
 
     def close(self) -> None:

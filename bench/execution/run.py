@@ -286,8 +286,6 @@ class _Job:
             meter.say(f"a worker died: {'retrying' if retried else 'giving up'}: {describe(block)}")
             self.given_up += [] if retried else [block]
             return
-        for sentence in outcome.messages:
-            meter.say(sentence)
         if outcome.rows is None:
             counted.undo()
             meter.say(

@@ -1,7 +1,7 @@
 """One chunk of a compiled group: the request to a worker, and its result."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from bench.data.task import Task
-from bench.errors import InputError
 from bench.execution.memory import ran_out
 from bench.execution.progress import Increment, Report
 from bench.execution.snapshots import Snapshots
@@ -43,7 +42,6 @@ class Outcome(NamedTuple):
     num_points, num_runs: how many points and runs, from the front, were trained together.
     chunk: points that the compiled program has room for.
     train_s, compile_s: wall time; compile_s is 0 where the program was already compiled.
-    messages: messages for the user, in sentences.
     """
 
     rows: pd.DataFrame | None
@@ -52,32 +50,42 @@ class Outcome(NamedTuple):
     chunk: int
     train_s: float
     compile_s: float
-    messages: tuple[str, ...] = ()
 
 
 class _Watch:
-    """Times the rounds of a unit, and reports them.
+    """Reports the rounds of a unit while it is trained, and keeps snapshots of it.
 
     Args:
         report: receives the steps.
+        what: the unit in words.
         runs: runs times points that go together.
+        num_rounds: of each.
+        snapshots: of the unit.
     """
 
-    def __init__(self, report: Report, runs: int):
-        self.report, self.runs = report, runs
+    def __init__(self, report: Report, what: str, runs: int, num_rounds: int, snapshots: Snapshots):
+        self.report, self.what, self.runs, self.num_rounds, self.snapshots = report, what, runs, num_rounds, snapshots
         self.done, self.last = 0, time.monotonic()
 
-    def count(self, rounds: int) -> None:
-        """Report that the first `rounds` rounds are done; 0 when the runs are started, after their compilation."""
+    def count(self, rounds: int, kept: Any, metrics: Sequence[Mapping[str, np.ndarray]]) -> None:
+        """Take what `engine.run_chunk` says of the first `rounds` rounds."""
         now = time.monotonic()
         if rounds > self.done:
             self.report(Increment((rounds - self.done) * self.runs, now - self.last))
         self.done, self.last = max(self.done, rounds), now
+        if kept is not None:
+            self.snapshots.offer(rounds, kept, metrics)
 
-    def resumed(self, rounds: int, message: str) -> None:
-        """Report that an earlier command did the first `rounds` rounds, with a sentence that says so."""
-        self.report(Increment(rounds * self.runs, message=message))
-        self.done = rounds
+    def begun(self, like: Callable[[int], Any]) -> engine.Begun | None:
+        """Return what an earlier command did of the unit, and report it; None where there is nothing."""
+        found = self.snapshots.load(like)
+        for doubt in self.snapshots.doubts:
+            self.report(Increment(message=doubt))
+        if found:
+            text = f"goes on after round {found.rounds} of {self.num_rounds}, up to which an earlier command came"
+            self.report(Increment(found.rounds * self.runs, message=f"{self.what} {text}"))
+            self.done = found.rounds
+        return found
 
 
 class Trainer:
@@ -102,37 +110,21 @@ class Trainer:
         """
         first, points, runs, task = unit.points[0], unit.points, list(unit.runs), self._task(unit.task)
         program = engine.Program(first.method.make, first.static, first.eval_every, first.at_start)
-        messages: list[str] = []
-        began = time.monotonic()
+        chunk, compile_s, began = len(points), 0.0, time.monotonic()
         try:
-            fitted, fitting_s = self._fitted(program, unit, len(runs), messages)
+            fitted, fitting_s = self._fitted(program, unit, len(runs), report)
             if len(runs) > 1 and fitted.chunk < len(points):  # several runs only where all points fit
                 runs = runs[:1]
-                fitted, fitting_s = self._fitted(program, unit, 1, messages)
-        except (MemoryError, jax.errors.JaxRuntimeError) as error:
-            if not ran_out(error):
-                raise
-            return Outcome(None, len(points), len(runs), len(points), 0.0, time.monotonic() - began, tuple(messages))
-        compile_s, points = time.monotonic() - began, points[: fitted.chunk]
-        hypers = {name: np.array([point.traced[name] for point in points]) for name in first.traced}
-        watch = _Watch(report, len(points) * len(runs))
-        asked = [(point.id, point.traced) for point in points], first.num_rounds, first.eval_every
-        snapshots = Snapshots(jax.tree.leaves(task), (task.name, *asked, runs, fitted.chunk, self.devices))
-
-        def begun(like: Callable[[int], Any]) -> engine.Begun | None:
-            kept = snapshots.load(like)
-            messages.extend(snapshots.doubts)
-            if kept:
-                runs_text = f"{len(points)} points x {len(runs)} seeds" if len(points) * len(runs) > 1 else "a run"
-                watch.resumed(
-                    kept.rounds,
-                    f"{unit.task.name}: {runs_text} of {first.algorithm} goes on after round {kept.rounds} of "
-                    f"{first.num_rounds}, up to which an earlier command came",
-                )
-            return kept
-
-        try:
-            with diagnose.callbacks_not_logged():
+                fitted, fitting_s = self._fitted(program, unit, 1, report)
+            chunk, compile_s, points = fitted.chunk, time.monotonic() - began, points[: fitted.chunk]
+            num_runs = len(points) * len(runs)
+            hypers = {name: np.array([point.traced[name] for point in points]) for name in first.traced}
+            asked = [(point.id, point.traced) for point in points], first.num_rounds, first.eval_every
+            snapshots = Snapshots(jax.tree.leaves(task), (task.name, *asked, runs, chunk, self.devices))
+            what = f"{len(points)} points x {len(runs)} seeds" if num_runs > 1 else "a run"
+            what = f"{unit.task.name}: {what} of {first.algorithm}"
+            watch = _Watch(report, what, num_runs, first.num_rounds, snapshots)
+            with diagnose.calling_back(f"{program.name} or of {unit.task.name}"):
                 metrics = engine.run_chunk(
                     program,
                     fitted.step,
@@ -140,27 +132,19 @@ class Trainer:
                     engine.run_keys(*np.array(runs, np.int32).T),
                     hypers,
                     num_evals=first.num_rounds // first.eval_every,
-                    chunk=fitted.chunk,
+                    chunk=chunk,
                     on_block=watch.count,
-                    begun=begun,
-                    on_kept=snapshots.offer,
+                    begun=watch.begun,
                 )
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
             if not ran_out(error):
-                if cause := diagnose.of_callback(error):
-                    name = first.method.make.__name__
-                    raise InputError(f"a callback of {name} or of {unit.task.name} fails: {cause}") from error
                 raise
-            return Outcome(None, len(points), len(runs), fitted.chunk, 0.0, compile_s, tuple(messages))
+            return Outcome(None, len(points), len(runs), chunk, 0.0, compile_s)
         train_s = snapshots.seconds()
         snapshots.remove()
-        timing = {
-            "wall_s": train_s / (len(points) * len(runs)),
-            "compile_s": fitting_s,
-            "points_per_chunk": fitted.chunk,
-        }
+        timing = {"wall_s": train_s / num_runs, "compile_s": fitting_s, "points_per_chunk": chunk}
         rows = rows_of(unit.origin, unit.task, points, runs, metrics, timing)
-        return Outcome(rows, len(points), len(runs), fitted.chunk, train_s, compile_s, tuple(messages))
+        return Outcome(rows, len(points), len(runs), chunk, train_s, compile_s)
 
     def _task(self, task: Task) -> Task:
         """Return the task as it is trained on."""
@@ -171,7 +155,7 @@ class Trainer:
             self._laid = task, devices.lay_out(task, self.devices)
         return self._laid[1]
 
-    def _fitted(self, program: engine.Program, unit: Unit, num_runs: int, messages: list[str]):
+    def _fitted(self, program: engine.Program, unit: Unit, num_runs: int, report: Report):
         """Return the chunk of this many runs that fits at once, and the seconds of compiling it."""
         task = self._task(unit.task)
         leaves, structure = jax.tree.flatten(task)
@@ -182,8 +166,9 @@ class Trainer:
             began = time.monotonic()
             fitted = engine.fitted_chunk(program, task, num_runs, unit.points[0].traced, size, budget=self.budget)
             self.fitted[key] = fitted, time.monotonic() - began
-            messages.append(
+            text = (
                 f"{unit.task.name}: {len(unit.points)} points x {num_runs} seeds in chunks of {fitted.chunk}, "
                 f"peak memory {fitted.peak_bytes / 1e6:,.0f} MB, compiled in {self.fitted[key][1]:.1f} s"
             )
+            report(Increment(message=text))
         return self.fitted[key]

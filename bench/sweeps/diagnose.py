@@ -104,26 +104,27 @@ def checked_algorithm(algorithm: Any, name: str) -> Algorithm:
 
 
 @contextmanager
-def callbacks_not_logged() -> Iterator[None]:
-    """Keep JAX from logging the traceback of a failing callback, which the error of the run names."""
+def calling_back(what: str) -> Iterator[None]:
+    """Turn an error in a user's callback (`jax.pure_callback`, `jax.io_callback`) into an InputError with its last
+    line, in place of the traceback that JAX logs.
+
+    Args:
+        what: whose callback it may be.
+    """
     logger = logging.getLogger("jax._src.callback")
     before, logger.disabled = logger.disabled, True
     try:
         yield
+    except jax.errors.JaxRuntimeError as error:
+        _, called, text = str(error).partition("error calling callback:")
+        if not called:
+            raise
+        # At exit JAX waits for the last callback on each device and would raise this error again: let it be another.
+        jax.block_until_ready(jax.jit(lambda x: jax.pure_callback(np.asarray, x, x))(jnp.zeros(())))
+        frame = FRAME.split(text)[-1].strip().splitlines()
+        raise InputError(f"a callback of {what} fails: {frame[0] if frame else 'no message'}") from error
     finally:
         logger.disabled = before
-
-
-def of_callback(error: BaseException) -> str | None:
-    """Return the error of a user's callback (`jax.pure_callback`, `jax.io_callback`) in one line; None for other
-    errors."""
-    _, called, text = str(error).partition("error calling callback:")
-    if not called:
-        return None
-    # At exit JAX waits for the last callback on each device and would raise this error again: let another one be last.
-    jax.block_until_ready(jax.jit(lambda x: jax.pure_callback(np.asarray, x, x))(jnp.zeros(())))
-    frame = FRAME.split(text)[-1].strip().splitlines()
-    return frame[0] if frame else "no message"
 
 
 def _kind(value: Any) -> str:

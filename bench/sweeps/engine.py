@@ -503,9 +503,8 @@ def run_chunk(
     *,
     num_evals: int,
     chunk: int,
-    on_block: Callable[[int], object] | None = None,
-    begun: Callable[[Callable[[int], Any]], Begun | None] | None = None,
-    on_kept: Callable[[int, Any, Sequence[Mapping[str, np.ndarray]]], object] | None = None,
+    on_block: Callable[[int, Any, Sequence[Mapping[str, np.ndarray]]], object] = nothing,
+    begun: Callable[[Callable[[int], Any]], Begun | None] = lambda like: None,
 ):
     """Train all the given points with all the given keys.
 
@@ -518,12 +517,11 @@ def run_chunk(
         num_evals: evaluations after the one at round 0.
         chunk: points that the compiled program has room for.
         on_block: called with the number of rounds done: 0 before the first round, when the start is compiled and
-            evaluated, and then after each evaluation, and between evaluations where they are seconds apart.
+            evaluated, and then after each evaluation, and between evaluations where they are seconds apart; with the
+            state and the info since the last evaluation, which the next round takes, None before the first round and
+            after the last; and with the metrics so far.
         begun: returns what of the runs was done before; None where nothing was. Its argument is a function of a number
             of rounds that returns what is kept after them, with other numbers.
-        on_kept: called after each evaluation but the last, and between evaluations where they are seconds apart, with
-            the number of rounds done, the state and the info since the last evaluation, which the next round takes, and
-            the metrics so far.
 
     Returns:
         name -> [seed, point, 1 + num_evals] float32. At round 0, info that exists only between evaluations is NaN, and
@@ -533,30 +531,22 @@ def run_chunk(
     keys, padded = devices.on_all((keys, _pad(hypers, chunk)), task)
     state, start_metrics = start(task, keys, padded, program=program)
     blocks = [jax.device_get(start_metrics)]
-    tell = on_block or (lambda done: None)
-    keep = on_kept or (lambda done, kept, metrics: None)
-    tell(0)
+    on_block(0, None, blocks)
     index, resume_from = 0, None
-
-    if done_before := begun and begun(
-        lambda rounds: (state, step.no_observations() if rounds % program.num_rounds else {})
-    ):
+    if done_before := begun(lambda rounds: (state, step.no_observations() if rounds % program.num_rounds else {})):
         index, past = divmod(done_before.rounds, program.num_rounds)
         (state, info), blocks = done_before.kept, list(done_before.metrics)
         resume_from = (past, info) if past else None
 
     def on_call(before: int, done: int, state, info) -> None:
-        tell(before + done)
-        keep(before + done, (state, info), blocks)
+        on_block(before + done, (state, info), blocks)
 
     for number in range(index, num_evals):
         before = number * program.num_rounds
         state, metrics = step(task, keys, padded, state, np.int32(before), partial(on_call, before), resume_from)
         blocks.append(jax.device_get(metrics))
-        resume_from, end = None, before + program.num_rounds
-        tell(end)
-        if number + 1 < num_evals:
-            keep(end, (state, {}), blocks)
+        resume_from = None
+        on_block(before + program.num_rounds, (state, {}) if number + 1 < num_evals else None, blocks)
     empty = np.full((len(keys), chunk), np.nan, np.float32)
     names = blocks[-1]
     return {

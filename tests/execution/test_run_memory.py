@@ -18,7 +18,7 @@ def out_of_memory(monkeypatch, error, fits, after=0):
     def failing(program, step, task, keys, hypers, *, on_block, **options):
         left[0] -= 1
         if left[0] < 0 and len(hypers["step_size"]) * len(keys) > fits:
-            on_block(program.num_rounds)
+            on_block(program.num_rounds, None, [])
             raise error
         return original(program, step, task, keys, hypers, on_block=on_block, **options)
 

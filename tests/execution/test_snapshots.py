@@ -102,7 +102,7 @@ def test_a_unit_that_was_stopped_goes_on_from_its_last_snapshot(make, folder):
     stop_after(3 * EVERY, unit)
     rows, steps = trained(unit)
     assert resumed_after(steps, unit) == 3 * EVERY
-    said = next(step.message for step in steps if not step.seconds)
+    said = next(step.message for step in steps if step.units and not step.seconds)
     assert f"goes on after round {3 * EVERY} of {ROUNDS}, up to which an earlier command came" in said
     assert sum(step.units for step in steps if step.seconds) == EVERY * len(unit.points) * len(RUNS)
     pd.testing.assert_frame_equal(rows, expected, check_exact=True)
@@ -169,7 +169,7 @@ def test_a_damaged_snapshot_is_named_and_its_unit_begins_anew(folder, kind, tmp_
     DAMAGE[kind](last())
     outcome, steps = Trainer(1e9).run(unit, (steps := []).append), steps
     assert resumed_after(steps, unit) == 0
-    assert [str(folder) in said for said in outcome.messages if "is not used" in said] == [True]
+    assert [str(folder) in step.message for step in steps if "is not used" in step.message] == [True]
     pd.testing.assert_frame_equal(outcome.rows.drop(columns=TIMES), expected, check_exact=True)
     assert not Path("executed").exists()
 

@@ -41,7 +41,8 @@ def run(monkeypatch, *, stride: int, part_s: float, make=noisy, static=(), colum
     num_points = len(columns["step_size"])
     step = engine.fitted_chunk(program, TASK(0), 2, columns, num_points, budget=1e9).step
     told: list[int] = []
-    found = engine.run_chunk(program, step, TASK(0), KEYS, columns, num_evals=2, chunk=num_points, on_block=told.append)
+    options = {"num_evals": 2, "chunk": num_points, "on_block": lambda done, *_: told.append(done)}
+    found = engine.run_chunk(program, step, TASK(0), KEYS, columns, **options)
     return found, told
 
 
@@ -95,6 +96,7 @@ def test_a_worker_reports_all_rounds(monkeypatch, part_s):
     trainer, steps = Trainer(1e9), []
     unit = Unit(Origin("tiny", "smoke", 1e-4, "0"), TASK(0), points, ((0, 0), (1, 1)))
     trainer.run(unit, steps.append)
+    assert "2 seeds in chunks of" in steps.pop(0).message
     assert sum(step.units for step in steps) == len(points) * 2 * ROUNDS
     assert all(step.seconds > 0 for step in steps)
     assert len(steps) == (ROUNDS if part_s == 0.0 else 3)
