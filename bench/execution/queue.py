@@ -17,6 +17,7 @@ WORTH_S = 1.0  # least seconds of work that justify another worker, in addition 
 class Block:
     """Points times remaining runs that one program can train.
 
+    sweep: its name.
     task: (name of the task, trial).
     task_bytes: of its data.
     points: that share method, static arguments and rounds.
@@ -26,6 +27,7 @@ class Block:
     deaths: number of workers that died while training it.
     """
 
+    sweep: str
     task: tuple[str, int]
     task_bytes: int
     points: tuple[Point, ...]
@@ -39,7 +41,8 @@ class Block:
     def program(self) -> tuple:
         """The key that all blocks of one compiled program have."""
         first = self.points[0]
-        return first.method.make, first.static, first.num_rounds, first.eval_every, first.at_start, self.task[0]
+        rounds = first.num_rounds, first.eval_every, first.at_start
+        return first.method.make, first.static, *rounds, self.sweep, self.task[0]
 
     @property
     def run_rounds(self) -> int:
@@ -56,28 +59,24 @@ class Block:
 
 
 class WorkQueue:
-    """The blocks of a sweep that are not being worked on.
+    """The blocks of sweeps that are not being worked on, those of the first sweep in front.
 
     Args:
-        blocks: all remaining work.
+        blocks: the remaining work so far.
         workers: the number of units to be trained at the same time.
         most: points in a unit at most.
         shared_sizes: whether programs are compiled for rounded numbers of points, so that blocks of similar sizes
             share one.
-
-    Attributes:
-        elsewhere_s: seconds of work that workers have besides this queue.
     """
 
     def __init__(
-        self, blocks: Sequence[Block], *, workers: int = 1, most: int | None = None, shared_sizes: bool = False
+        self, blocks: Sequence[Block] = (), *, workers: int = 1, most: int | None = None, shared_sizes: bool = False
     ):
         self.blocks, self.workers, self.most, self.shared_sizes = list(blocks), workers, most, shared_sizes
         self.measured: dict[tuple, tuple[float, float]] = {}  # program -> seconds, measured and estimated
         self._errors: dict[tuple, float] = {}  # program -> real over estimated seconds, until more is known
         self.compile_s: dict[tuple, float] = {}
         self.limits: dict[tuple, int] = {}  # (program, runs at once) -> points that fit
-        self.elsewhere_s = 0.0
 
     def __bool__(self) -> bool:
         return bool(self.blocks)
@@ -97,8 +96,11 @@ class WorkQueue:
         return sum(map(self.seconds, self.blocks))
 
     def pop(self) -> Block:
-        """Remove and return the next unit, one worker's share of the longest block (with one worker, of the first)."""
-        block = max(self.blocks, key=self.seconds) if self.workers > 1 else self.blocks[0]
+        """Remove and return the next unit: one worker's share of the longest block of the first sweep (with one worker,
+        of the first block)."""
+        block = self.blocks[0]
+        if self.workers > 1:
+            block = max((other for other in self.blocks if other.sweep == block.sweep), key=self.seconds)
         pieces = self._pieces(block)
         self.blocks.remove(block)
         limit = min(self.most or math.inf, self.limits.get((block.program, len(block.runs)), math.inf))
@@ -125,7 +127,7 @@ class WorkQueue:
         seconds = self.seconds(block)
         compile_s = self.compile_s.get(block.program, max(self.compile_s.values(), default=WORTH_S))
         worth = seconds / max(compile_s, WORTH_S)
-        share = self.workers * seconds / max(self.total() + self.elsewhere_s, 1e-9)
+        share = self.workers * seconds / max(self.total(), 1e-9)
         return max(1, min(self.workers, math.ceil(share - 0.1), int(worth)))
 
     def _cut(self, block: Block, *, points: int | None = None, runs: int | None = None) -> Block:

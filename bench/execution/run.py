@@ -187,7 +187,7 @@ def opened(
     for trial, seeds in seeds_of.items():
         for name, group in points.items():
             missing = {p.id: tuple(s for s in seeds if (p.id, trial, s) in needed) for p in group}
-            blocks += _blocks(name, trial, group, missing, store.known_as, _bytes(tasks[name]))
+            blocks += _blocks(sweep.name, name, trial, group, missing, store.known_as, _bytes(tasks[name]))
     units = sum(block.run_rounds for block in blocks)
     meter = stack.enter_context(Meter(sweep.name, units, command=pool.command))
     for note in store.notes:
@@ -213,6 +213,7 @@ def _bytes(task: Task) -> int:
 
 
 def _blocks(
+    sweep: str,
     name: str,
     trial: int,
     points: list[Point],
@@ -229,7 +230,14 @@ def _blocks(
             member = point.known_as(known_as[point.id]) if point.id in known_as else point
             groups.setdefault((program, missing[point.id]), []).append(member._replace(asked={}, computed={}))
     return [
-        Block((name, trial), task_bytes, tuple(members), tuple((trial, s) for s in seeds), group_size=sizes[program])
+        Block(
+            sweep,
+            (name, trial),
+            task_bytes,
+            tuple(members),
+            tuple((trial, s) for s in seeds),
+            group_size=sizes[program],
+        )
         for (program, seeds), members in groups.items()
     ]
 
@@ -249,64 +257,6 @@ class _Shelf:
         return self.tasks[key]
 
 
-class _Job:
-    """A sweep whose missing runs are being trained.
-
-    Args:
-        sweep: the opened sweep.
-        queue: its blocks that no worker has.
-        stack: what ends the work on it.
-    """
-
-    def __init__(self, sweep: Opened, queue: WorkQueue, stack: ExitStack):
-        self.sweep, self.queue, self.stack = sweep, queue, stack
-        self.pending = 0  # units that workers have
-        self.given_up: list[Block] = []
-
-    def unit(self) -> tuple[Block, Unit, Piece]:
-        """Return the next unit, with its block, and its piece of what the meter counts."""
-        sweep, block = self.sweep, self.queue.pop()
-        assert sweep.origin is not None
-        self.pending += 1
-        return (
-            block,
-            Unit(sweep.origin, sweep.task_of(block.task), block.points, block.runs, block.chunk),
-            Piece(sweep.meter),
-        )
-
-    def take(self, block: Block, counted: Piece, future: Future[Outcome]) -> None:
-        """Write the rows of a finished unit, and put back into the queue what was not done."""
-        self.pending -= 1
-        meter = self.sweep.meter
-        try:
-            outcome = future.result()
-        except WorkerDied:
-            counted.undo()
-            retried = self.queue.died(block)
-            meter.say(f"a worker died: {'retrying' if retried else 'giving up'}: {describe(block)}")
-            self.given_up += [] if retried else [block]
-            return
-        if outcome.rows is None:
-            counted.undo()
-            meter.say(
-                f"out of memory with {outcome.num_points} points x {outcome.num_runs} seeds at a time: continuing "
-                "with fewer"
-            )
-        else:
-            self.sweep.store.write(outcome.rows)
-        self.queue.finished(block, outcome)
-
-    def error(self) -> InputError | None:
-        """Return the error for the runs that were given up; None where there are none."""
-        if not self.given_up:
-            return None
-        runs = sum(len(block.points) * len(block.runs) for block in self.given_up)
-        return InputError(
-            f"workers died twice of {runs} runs of {self.sweep.name}, the first of them {describe(self.given_up[0])}; "
-            "all other runs are finished: repeat the command with --workers 1 to see why"
-        )
-
-
 class _Driver:
     """Lets the workers of a pool train sweeps, one after the other.
 
@@ -318,10 +268,11 @@ class _Driver:
     """
 
     def __init__(self, pool: Pool, most: int | None, shared_sizes: bool):
-        self.pool, self.most, self.shared_sizes = pool, most, shared_sizes
+        self.pool, self.queue = pool, WorkQueue(most=most, shared_sizes=shared_sizes)
         self.executor: Executor | None = None
-        self.jobs: list[_Job] = []
-        self.pending: dict[Future[Outcome], tuple[_Job, Block, Piece]] = {}
+        self.sweeps: dict[str, tuple[Opened, ExitStack]] = {}  # those that are worked on, and what ends that
+        self.pending: dict[Future[Outcome], tuple[Block, Piece]] = {}
+        self.given_up: list[Block] = []
         self.errors: list[InputError] = []
 
     @property
@@ -330,7 +281,7 @@ class _Driver:
 
     def wants_more(self) -> bool:
         """Return whether fewer blocks wait than there are workers."""
-        return sum(len(job.queue.blocks) for job in self.jobs) < self.num_workers
+        return len(self.queue.blocks) < self.num_workers
 
     def begin(self, open_sweep: Opener, everything: ExitStack) -> None:
         """Open a sweep; one that cannot be opened, because its data are missing, is left out."""
@@ -341,39 +292,73 @@ class _Driver:
         except InputError as error:
             self.errors.append(error)
             return
-        queue = WorkQueue(sweep.blocks, most=self.most, shared_sizes=self.shared_sizes)
-        self.jobs.append(_Job(sweep, queue, stack))
+        self.sweeps[sweep.name] = sweep, stack
+        self.queue.blocks += sweep.blocks
         if sweep.blocks:
-            executor = self.pool.executor(sum(job.queue.total() for job in self.jobs))
+            executor = self.pool.executor(self.queue.total())
             if self.executor is None or executor.num_workers > self.num_workers:
                 self.executor = executor
-        for job in self.jobs:
-            job.queue.workers = job.sweep.meter.workers = self.num_workers
+        self.queue.workers = self.num_workers
+        for begun, _ in self.sweeps.values():
+            begun.meter.workers = self.num_workers
 
     def submit(self) -> None:
         """Give units to workers that have none."""
-        for job in self.jobs:
-            while job.queue and len(self.pending) < self.num_workers:
-                job.queue.elsewhere_s = sum(other_job.queue.total() for other_job in self.jobs if other_job is not job)
-                block, unit, counted = job.unit()
-                assert self.executor is not None
-                self.pending[self.executor.submit(unit, counted.report)] = job, block, counted
+        while self.queue and len(self.pending) < self.num_workers:
+            block = self.queue.pop()
+            sweep, _ = self.sweeps[block.sweep]
+            assert sweep.origin is not None
+            assert self.executor is not None
+            unit = Unit(sweep.origin, sweep.task_of(block.task), block.points, block.runs, block.chunk)
+            counted = Piece(sweep.meter)
+            self.pending[self.executor.submit(unit, counted.report)] = block, counted
 
     def receive(self) -> None:
         """Take what workers have finished."""
         # Without an end to the wait, a signal that came while the process was suspended would be noticed too late.
         for future in wait(self.pending, LISTEN_S, return_when=FIRST_COMPLETED).done:
-            job, block, counted = self.pending.pop(future)
-            job.take(block, counted, future)
+            self._take(*self.pending.pop(future), future)
+
+    def _take(self, block: Block, counted: Piece, future: Future[Outcome]) -> None:
+        """Write the rows of a finished unit, and put back into the queue what was not done."""
+        sweep, _ = self.sweeps[block.sweep]
+        try:
+            outcome = future.result()
+        except WorkerDied:
+            counted.undo()
+            retried = self.queue.died(block)
+            sweep.meter.say(f"a worker died: {'retrying' if retried else 'giving up'}: {describe(block)}")
+            self.given_up += [] if retried else [block]
+            return
+        if outcome.rows is None:
+            counted.undo()
+            sweep.meter.say(
+                f"out of memory with {outcome.num_points} points x {outcome.num_runs} seeds at a time: continuing "
+                "with fewer"
+            )
+        else:
+            sweep.store.write(outcome.rows)
+        self.queue.finished(block, outcome)
 
     def end(self) -> None:
         """Close the sweeps that are finished."""
-        for job in [job for job in self.jobs if not (job.queue or job.pending)]:
-            self.jobs.remove(job)
-            error = job.error()
-            job.stack.__exit__(error and InputError, error, None)
-            if error:
-                self.errors.append(error)
+        busy = {block.sweep for block in self.queue.blocks} | {block.sweep for block, _ in self.pending.values()}
+        for name in [name for name in self.sweeps if name not in busy]:
+            _, stack = self.sweeps.pop(name)
+            error = _error_of(name, [block for block in self.given_up if block.sweep == name])
+            stack.__exit__(error and InputError, error, None)
+            self.errors += [error] if error else []
+
+
+def _error_of(name: str, given_up: Sequence[Block]) -> InputError | None:
+    """Return the error for the runs of a sweep that were given up; None where there are none."""
+    if not given_up:
+        return None
+    runs = sum(len(block.points) * len(block.runs) for block in given_up)
+    return InputError(
+        f"workers died twice of {runs} runs of {name}, the first of them {describe(given_up[0])}; all other runs are "
+        "finished: repeat the command with --workers 1 to see why"
+    )
 
 
 def run_all(upcoming: Sequence[Opener], pool: Pool, *, most: int | None = None, shared_sizes: bool = False) -> None:
@@ -397,7 +382,7 @@ def run_all(upcoming: Sequence[Opener], pool: Pool, *, most: int | None = None, 
             while todo and driver.wants_more():
                 driver.begin(todo.pop(0), everything)
                 driver.end()
-            if not driver.jobs:
+            if not driver.sweeps:
                 if not todo:
                     break
                 continue

@@ -17,7 +17,7 @@ POINTS = tuple(resolved(walks(steps=[0.1 * n for n in range(1, 13)]))["synthetic
 
 
 def block(points=12, runs=1, trial=0, size=10**9, **fields) -> Block:
-    return Block(("synthetic", trial), size, POINTS[:points], tuple((trial, seed) for seed in range(runs)), **fields)
+    return Block("tiny", ("synthetic", trial), size, POINTS[:points], tuple((trial, n) for n in range(runs)), **fields)
 
 
 def runs_of(block: Block, points: int | None = None, runs: int | None = None) -> Counter:
@@ -99,7 +99,7 @@ def test_runs_are_shared_where_points_are_few():
 def test_what_was_measured_replaces_the_guess():
     """The smaller data set has the slower program; after one unit of it, and of the other, its blocks go first."""
     small, large = block(1, size=10**8), block(1, size=10**9, trial=1)
-    large = Block(("other", 1), large.task_bytes, large.points, large.runs)
+    large = Block("tiny", ("other", 1), large.task_bytes, large.points, large.runs)
     queue = WorkQueue([small, large], workers=2)
     assert queue.seconds(large) > queue.seconds(small)
     for unit, seconds in ((small, 100.0), (large, 1.0)):

@@ -18,6 +18,7 @@ from bench.processes import WorkerDied
 
 WAIT_S = 20.0  # after which a test fails that waits for what does not happen
 WHOLE = {"trials": 1}  # one block
+WORK = {"first": 10, "second": 60}  # sweep -> seconds
 
 
 class Threads:
@@ -115,15 +116,13 @@ def test_runs_that_are_given_up_stop_no_other_sweep(tmp_path, pool):
 
 
 def test_no_program_is_compiled_twice_while_there_is_other_work():
-    """With nothing else to do it pays that two workers share a block of 10 s; with 60 s elsewhere it does not."""
+    """Alone, a block of 10 s is shared by two workers, which pays; with 60 s of another sweep it does not."""
     (make,) = (entry.method.make for entry in walks().entries.values())
     points = running.resolve(walks(), {"synthetic": walks().task("synthetic", 0)})["synthetic"]
     assert all(point.method.make is make for point in points)
-    block = Block(("synthetic", 0), 10 * 5e9 / (len(points) * points[0].num_rounds), tuple(points), ((0, 0),))
-    assert block.guess_s == pytest.approx(10)
-    sizes = {}
-    for elsewhere_s in (0.0, 60.0):
-        queue = WorkQueue([block], workers=2)
-        queue.elsewhere_s = elsewhere_s
-        sizes[elsewhere_s] = len(queue.pop().points)
-    assert sizes == {0.0: len(points) // 2, 60.0: len(points)}
+    size = 5e9 / (len(points) * points[0].num_rounds)
+    block, other = (Block(name, ("synthetic", 0), s * size, tuple(points), ((0, 0),)) for name, s in WORK.items())
+    assert (block.guess_s, other.guess_s) == pytest.approx((10, 60))
+    assert len(WorkQueue([block], workers=2).pop().points) == len(points) // 2
+    unit = WorkQueue([block, other], workers=2).pop()
+    assert (unit.sweep, len(unit.points)) == ("first", len(points))
