@@ -3,6 +3,7 @@
 from concurrent.futures import Future
 from typing import Protocol
 
+from bench.execution import memory
 from bench.execution.progress import Report
 from bench.execution.unit import Outcome, Trainer, Unit
 
@@ -32,15 +33,13 @@ class Executor(Protocol):
 class InProcess:
     """One worker, this process: a submitted unit is done when `submit` returns.
 
-    Args:
-        budget: bytes that a compiled program may need.
-        devices: over which the clients of every run are divided.
+    devices: over which the clients of every run are divided.
     """
 
     num_workers = 1
 
-    def __init__(self, budget: float, devices: int = 1):
-        self.trainer = Trainer(budget, devices)
+    def __init__(self, devices: int = 1):
+        self.trainer = Trainer(memory.budget(devices), devices)
 
     def submit(self, unit: Unit, report: Report) -> "Future[Outcome]":
         future: Future[Outcome] = Future()

@@ -5,7 +5,7 @@ from typing import Any
 import jax
 
 from bench.errors import InputError
-from bench.execution import memory, resources
+from bench.execution import resources
 from bench.execution.executor import Executor, InProcess
 from bench.execution.processes import Processes
 from bench.execution.progress import Command
@@ -24,8 +24,6 @@ class Pool:
             machine), or "ray://HOST:PORT".
         workers: the number of workers, or "auto": the number that suits the machine, and only this process where there
             is little work.
-        budget: bytes that a compiled program may need in all workers of a machine together; default from the available
-            memory.
         devices: over which the clients of every run are divided, by this process: a number, or "auto" for all that it
             has; None does not divide them.
         quiet: whether nothing is printed meanwhile.
@@ -40,13 +38,12 @@ class Pool:
         executor: str = "local",
         workers: int | str = "auto",
         *,
-        budget: float | None = None,
         devices: int | str | None = None,
         quiet: bool = False,
     ):
         if executor not in ("local", "ray") and not executor.startswith("ray://"):
             raise InputError(f"no executor is called {executor!r}: choose from {EXECUTORS}")
-        self.kind, self.budget = executor, budget
+        self.kind = executor
         self.asked = resources.number_of("--workers", workers)
         self.devices = 1
         if devices is not None:
@@ -76,12 +73,11 @@ class Pool:
         if self.kind == "local":
             workers = self.asked or (resources.automatic_workers(self.gpus) if seconds >= WORTH_S else 1)
             if workers == 1:
-                budget = self.budget and self.budget / self.devices
-                return self._kept("process", lambda: InProcess(budget or memory.budget(self.devices), self.devices))
-            return self._kept("local", lambda: Processes(workers, self.budget and self.budget / workers, self.gpus))
+                return self._kept("process", lambda: InProcess(self.devices))
+            return self._kept("local", lambda: Processes(workers, self.gpus))
         from bench.execution.ray_tasks import RayTasks
 
-        return self._kept("ray", lambda: RayTasks(self.kind, self.asked, self.budget))
+        return self._kept("ray", lambda: RayTasks(self.kind, self.asked))
 
     def _kept(self, name: str, make) -> Executor:
         if name not in self._executors:

@@ -14,14 +14,13 @@ class Processes:
 
     Args:
         workers: the number of workers.
-        budget: bytes that a compiled program of each may need; None: its share of the free memory.
         gpus: of the machine, as `resources.gpus` names them.
     """
 
-    def __init__(self, workers: int, budget: float | None = None, gpus: Sequence[str] = ()):
+    def __init__(self, workers: int, gpus: Sequence[str] = ()):
         self.num_workers, self.sender = workers, Sender()
         sharing = -(-workers // len(gpus)) if gpus else workers
-        self.settings: Settings = settings(budget, sharing)
+        self.settings: Settings = settings(sharing)
         memory = {"XLA_PYTHON_CLIENT_MEM_FRACTION": f"{0.75 / sharing:.3f}"} if sharing > 1 else {}
         places = [(share, {}) for share in shares(workers)]
         if gpus:

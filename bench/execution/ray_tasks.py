@@ -34,14 +34,12 @@ class RayTasks:
     Args:
         address: "ray": the cluster that RAY_ADDRESS names, or else one of this machine; or ray://HOST:PORT.
         workers: tasks at the same time; None: the number of the cluster's GPUs, or else of its cores.
-        budget: bytes that a compiled program may need in all tasks of a node together; None: from the free memory
-            there.
 
     Raises:
         InputError: where Ray is not installed, or there is no cluster at the address.
     """
 
-    def __init__(self, address: str, workers: int | None, budget: float | None = None):
+    def __init__(self, address: str, workers: int | None):
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         try:
             import ray
@@ -68,7 +66,7 @@ class RayTasks:
                 raise InputError(
                     f"no Ray cluster answers at {address} ({text}): start one, or give another address"
                 ) from None
-        self._asked, self._budget = workers, budget
+        self._asked = workers
         self._objects: dict[str, Any] = {}
         self._pending: set[Any] = set()
 
@@ -87,10 +85,9 @@ class RayTasks:
         alive = max(1, sum(node["Alive"] and "CPU" in node["Resources"] for node in self.ray.nodes()))
         sharing = -(-self.num_workers // alive)
         gpus = int(self.ray.cluster_resources().get("GPU", 0) > 0)
-        worker_settings = settings(self._budget and self._budget / sharing, sharing)
         task = self.ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0, max_calls=0)(_task)
         # The data are in a list, or else Ray would fetch them.
-        reference = task.remote(worker_settings, wire, [self._objects[wire.data]])
+        reference = task.remote(settings(sharing), wire, [self._objects[wire.data]])
         self._pending.add(reference)
         future: Future[Outcome] = Future()
         reference.future().add_done_callback(partial(self._finished, future, reference, report))

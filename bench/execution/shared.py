@@ -36,19 +36,17 @@ class Settings(NamedTuple):
 
     config: of jax, by name.
     code: digest of the suite's source, which must be the driver's.
-    budget: bytes that a compiled program may need; None: its share of the free memory.
     workers_here: the number of workers that share the machine's memory.
     """
 
     config: tuple[tuple[str, Any], ...]
     code: str
-    budget: float | None
     workers_here: int
 
 
-def settings(budget: float | None, workers_here: int) -> Settings:
-    """Return the settings of a worker with this budget, on a machine with `workers_here` workers."""
-    return Settings(tuple((name, getattr(jax.config, name)) for name in PASSED_ON), code(), budget, workers_here)
+def settings(workers_here: int) -> Settings:
+    """Return the settings of a worker on a machine with `workers_here` workers."""
+    return Settings(tuple((name, getattr(jax.config, name)) for name in PASSED_ON), code(), workers_here)
 
 
 class Wire(NamedTuple):
@@ -125,7 +123,7 @@ def prepared(worker_settings: Settings) -> tuple[Trainer, Receiver]:
         raise InputError(f"the suite's source on {platform.node()} is not the driver's: install the same commit there")
     for name, value in worker_settings.config:
         jax.config.update(name, value)
-    return Trainer(worker_settings.budget or memory.budget(worker_settings.workers_here)), Receiver()
+    return Trainer(memory.budget(worker_settings.workers_here)), Receiver()
 
 
 def train(worker_settings: Settings, wire: Wire, data: list[np.ndarray] | None) -> Outcome:

@@ -5,8 +5,8 @@ import pytest
 from tiny_sweeps import assert_same_rows, run, walks
 
 from bench.errors import InputError
+from bench.execution import memory
 from bench.execution import run as running
-from bench.execution.pool import Pool
 from bench.sweeps import engine
 from bench.sweeps.spec import Sweep
 
@@ -79,6 +79,7 @@ def test_other_errors_of_the_device_are_not_taken_for_lack_of_memory(tmp_path, m
         run(walks(), tmp_path)
 
 
-def test_the_budget_decides_the_chunk(tmp_path, undisturbed, calls):
-    assert_same_rows(run(walks(), tmp_path, pool=Pool(workers=1, budget=1.0)), undisturbed)
+def test_the_budget_decides_the_chunk(tmp_path, monkeypatch, undisturbed, calls):
+    monkeypatch.setattr(memory, "budget", lambda sharing: 1.0)
+    assert_same_rows(run(walks(), tmp_path), undisturbed)
     assert calls == [(1, 1)] * 8
