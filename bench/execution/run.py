@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack, nullcontext
 from functools import partial
@@ -25,7 +25,7 @@ from bench.store import of_scale
 from bench.store.complete_runs import Shape
 from bench.store.store import Store
 from bench.sweeps import devices
-from bench.sweeps.points import Point, resolve, shapes_of
+from bench.sweeps.points import Point, points_of, resolve, shapes_of
 from bench.sweeps.rows import Origin, commit
 from bench.sweeps.spec import Sweep
 
@@ -116,17 +116,10 @@ def run_sweep(
         InputError: for a value out of range, a results folder that cannot be used, or points on which two workers died;
             all other points have been run then.
     """
-    options = {"scale": scale, "out": out, "full_sweep": full_sweep, "fresh": fresh}
-    ids: set[str] = set()
+    options = {"scale": scale, "out": out, "full_sweep": full_sweep, "fresh": fresh, "keep_others": keep_others}
     with nullcontext(pool) if pool else Pool() as workers:
-
-        def open_sweep(stack: ExitStack) -> Opened:
-            opened_sweep = opened(sweep, stack, pool=workers, silent=shared_sizes, keep_others=keep_others, **options)
-            ids.update(opened_sweep.ids)
-            return opened_sweep
-
-        run_all([open_sweep], workers, most=most, shared_sizes=shared_sizes)
-    return frozenset(ids)
+        open_sweep = partial(opened, sweep, pool=workers, silent=shared_sizes, **options)
+        return run_all([open_sweep], workers, most=most, shared_sizes=shared_sizes)
 
 
 def opened(
@@ -159,17 +152,6 @@ def opened(
     folder = of_scale(out, scale, sweep.name)
     tasks = {name: full_sweep.task(name, first_trial) for name in sweep.tasks_of_points}
     points = resolve(sweep, tasks)
-
-    def shapes_of_all() -> dict[str, Shape]:
-        """Return the shapes of all points of the full sweep; called only where the folder has results of others."""
-        further = {name: full_sweep.task(name, first_trial) for name in full_sweep.tasks if name not in tasks}
-        resolved = [resolve(full_sweep, tasks | further)]
-        for other_sweep in other_scales:
-            resolved.append(
-                resolve(other_sweep, {name: other_sweep.task(name, first_trial) for name in other_sweep.tasks})
-            )
-        return shapes_of(point for by_task in resolved for group in by_task.values() for point in group)
-
     for name, group in points.items() if pool.devices > 1 else ():
         for method in {point.method.make: point.method for point in group}.values():
             devices.check(method, tasks[name], pool.devices)
@@ -177,17 +159,22 @@ def opened(
     if fresh:
         store.clear()
     everything = list(chain(*points.values()))
-    shapes = shapes_of(everything)
-    stored = store.open_parts(shapes, None if keep_others else shapes_of_all, keep_others=keep_others)
+
+    def shapes_of_others() -> dict[str, Shape]:
+        """Return the shapes of all points that the folder may have; called only where it has others than these."""
+        return shapes_of(points_of([full_sweep, *other_scales]).values())
+
+    stored = store.open_parts(shapes_of(everything), None if keep_others else shapes_of_others, keep_others=keep_others)
     finished = set(stored.itertuples(index=False, name=None))
     repetitions = {name: set(sweep.repetitions(entry)) for name, entry in sweep.entries.items()}
     runs = ((p.id, *pair) for pair in sweep.repetitions() for p in everything if pair in repetitions[p.algorithm])
     needed = set(islice(runs, sweep.shard.start, None, sweep.shard.step)) - finished
-    blocks = []
-    for trial, seeds in seeds_of.items():
-        for name, group in points.items():
-            missing = {p.id: tuple(s for s in seeds if (p.id, trial, s) in needed) for p in group}
-            blocks += _blocks(sweep.name, name, trial, group, missing, store.known_as, _bytes(tasks[name]))
+    blocks = [
+        block
+        for trial, seeds in seeds_of.items()
+        for name, group in points.items()
+        for block in _blocks(sweep.name, (name, trial), _bytes(tasks[name]), group, seeds, needed, store.known_as)
+    ]
     units = sum(block.run_rounds for block in blocks)
     meter = stack.enter_context(Meter(sweep.name, units, command=pool.command))
     for note in store.notes:
@@ -214,31 +201,24 @@ def _bytes(task: Task) -> int:
 
 def _blocks(
     sweep: str,
-    name: str,
-    trial: int,
-    points: list[Point],
-    missing: Mapping[str, tuple[int, ...]],
-    known_as: Mapping[str, Mapping[str, Any]],
+    task: tuple[str, int],
     task_bytes: int,
+    points: Sequence[Point],
+    seeds: Sequence[int],
+    needed: Set[tuple],
+    known_as: Mapping[str, Mapping[str, Any]],
 ) -> list[Block]:
     """Group the points that one program can run together: same static arguments, rounds, and seeds still to do."""
     groups: dict[tuple, list[Point]] = {}
     programs = [(point.method.make, point.static, point.num_rounds, point.eval_every) for point in points]
     sizes = Counter(programs)
     for program, point in zip(programs, points, strict=True):
-        if missing[point.id]:
+        if runs := tuple((task[1], seed) for seed in seeds if (point.id, task[1], seed) in needed):
             member = point.known_as(known_as[point.id]) if point.id in known_as else point
-            groups.setdefault((program, missing[point.id]), []).append(member._replace(asked={}, computed={}))
+            groups.setdefault((program, runs), []).append(member._replace(asked={}, computed={}))
     return [
-        Block(
-            sweep,
-            (name, trial),
-            task_bytes,
-            tuple(members),
-            tuple((trial, s) for s in seeds),
-            group_size=sizes[program],
-        )
-        for (program, seeds), members in groups.items()
+        Block(sweep, task, task_bytes, tuple(members), runs, group_size=sizes[program])
+        for (program, runs), members in groups.items()
     ]
 
 
@@ -274,6 +254,7 @@ class _Driver:
         self.pending: dict[Future[Outcome], tuple[Block, Piece]] = {}
         self.given_up: list[Block] = []
         self.errors: list[InputError] = []
+        self.ids: set[str] = set()
 
     @property
     def num_workers(self) -> int:
@@ -294,6 +275,7 @@ class _Driver:
             return
         self.sweeps[sweep.name] = sweep, stack
         self.queue.blocks += sweep.blocks
+        self.ids |= sweep.ids
         if sweep.blocks:
             executor = self.pool.executor(self.queue.total())
             if self.executor is None or executor.num_workers > self.num_workers:
@@ -361,13 +343,18 @@ def _error_of(name: str, given_up: Sequence[Block]) -> InputError | None:
     )
 
 
-def run_all(upcoming: Sequence[Opener], pool: Pool, *, most: int | None = None, shared_sizes: bool = False) -> None:
+def run_all(
+    upcoming: Sequence[Opener], pool: Pool, *, most: int | None = None, shared_sizes: bool = False
+) -> frozenset[str]:
     """Run the missing runs of sweeps, in their order, without workers that wait for the end of a sweep.
 
     Args:
         upcoming: the sweeps.
         pool: the workers.
         most, shared_sizes: as for `run_sweep`.
+
+    Returns:
+        The ids that the points of all sweeps have in the rows.
 
     Raises:
         InputError: for `most` below 1; else for all sweeps that could not be opened and runs that were given up; all
@@ -390,3 +377,4 @@ def run_all(upcoming: Sequence[Opener], pool: Pool, *, most: int | None = None, 
             driver.receive()
     if driver.errors:
         raise combined_error(driver.errors)
+    return frozenset(driver.ids)

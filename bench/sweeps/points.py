@@ -145,3 +145,17 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
             f"sweep {sweep.name} has the same point twice, {duplicate.algorithm} with {duplicate.args}: remove one"
         )
     return out
+
+
+def points_of(sweeps: Iterable[Sweep]) -> dict[str, Point]:
+    """Return the points that sweeps have now, by id.
+
+    Raises:
+        InputError: as `resolve`, and where their data are not available.
+    """
+    points = {}
+    for sweep in sweeps:
+        trial = sweep.repetitions()[0][0]
+        tasks = {name: sweep.task(name, trial) for name in sweep.tasks}
+        points |= {point.id: point for group in resolve(sweep, tasks).values() for point in group}
+    return points

@@ -1,6 +1,6 @@
 """Merging of results made elsewhere: checks runs against their sweep, drops duplicates, and writes few files."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from bench.store.complete_runs import COPIED, Points, in_words, settings_in, sou
 from bench.store.part_files import COLUMNS, parts_in, read_part, readable_parts, renamed, unified
 from bench.store.requests import GridRequest, checked_name, read_request, write_request
 from bench.store.store import Store
-from bench.sweeps.points import Point, resolve, shapes_of
+from bench.sweeps.points import Point, points_of, shapes_of
 from bench.sweeps.spec import Sweep, Sweeps, on_task
 
 MOST_ROWS = 1_000_000  # in a part
@@ -134,20 +134,6 @@ def sweep_named(sweeps: Sweeps, name: str, scale: str, request: GridRequest | No
         if task != name and task in TASKS:
             return on_task(sweeps[sweep](scale), task, task_named(task))
     raise InputError(f"no sweep is called {name!r}: results over your own values need the file _request.json")
-
-
-def points_of(sweeps: Iterable[Sweep]) -> dict[str, Point]:
-    """Return the points that sweeps have now, by id.
-
-    Raises:
-        InputError: where its data are not available.
-    """
-    points = {}
-    for sweep in sweeps:
-        trial = sweep.repetitions()[0][0]
-        tasks = {name: sweep.task(name, trial) for name in sweep.tasks}
-        points |= {point.id: point for group in resolve(sweep, tasks).values() for point in group}
-    return points
 
 
 def _into(

@@ -16,9 +16,9 @@ from bench.store import SCALES, kind_of, of_scale
 from bench.store.complete_runs import in_words, made_on_cpus, rows_as_text, sound_runs
 from bench.store.part_files import IDENTITY, REDO, parts_in, readable_parts, unified
 from bench.store.requests import REQUEST, read_request
-from bench.sweeps.points import shapes_of
+from bench.sweeps.points import points_of, shapes_of
 from bench.sweeps.spec import Entry, Sweep, Sweeps, defaults_of, parameters
-from bench.upkeep.merge import points_of, sweeps_named
+from bench.upkeep.merge import sweeps_named
 
 NEEDED = ("version", "wall_s", "compile_s")  # columns by which runs are counted and timed
 LABELS = ("dataset", "num_clients", "num_features", "data_share")  # of the data
