@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.sharding import Mesh, NamedSharding
@@ -71,7 +70,7 @@ def lay_out(task: Task, devices: int) -> Task:
         devices: D, at least 2.
     """
     division = Division(task.num_clients, devices)
-    place = NamedSharding(mesh_of(division), HELD)
+    place, everywhere = (NamedSharding(mesh_of(division), spec) for spec in (HELD, SHARED))
 
     def held(leaf):
         everybody = np.asarray(leaf)
@@ -82,17 +81,15 @@ def lay_out(task: Task, devices: int) -> Task:
 
         return jax.make_array_from_callback((devices * division.held, *everybody.shape[1:]), place, rows)
 
-    def shared(leaf):
-        return _on_all(leaf, division)
-
     def evaluated(leaf):
         by_client = np.ndim(leaf) > 0 and len(leaf) == task.num_clients
-        return _Padded(held(leaf), task.num_clients) if by_client else shared(leaf)
+        return _Padded(held(leaf), task.num_clients) if by_client else jax.device_put(leaf, everywhere)
 
     by_client = {name: jax.tree.map(held, getattr(task, name)) for name in BY_CLIENT}
     undivided_fields = replace(task, evaluation=None, **dict.fromkeys(BY_CLIENT))
     evaluation = jax.tree.map(evaluated, task.evaluation)
-    return replace(jax.tree.map(shared, undivided_fields), evaluation=evaluation, division=division, **by_client)
+    shared = jax.device_put(undivided_fields, everywhere)
+    return replace(shared, evaluation=evaluation, division=division, **by_client)
 
 
 def undivided(task: Task) -> Task:
@@ -205,22 +202,5 @@ def shapes_on_all(shapes, task: Task):
 
 
 def on_all(tree, task: Task):
-    """Return the tree on all devices of the task, also on those of other processes."""
-    if (division := task.division) is None:
-        return tree
-    return jax.tree.map(lambda leaf: _on_all(leaf, division), tree)
-
-
-def known_to_all(tree, task: Task):
-    """Make a program put its results on all devices of the task, so that every process can read them."""
-    assert task.division is not None
-    return jax.lax.with_sharding_constraint(tree, NamedSharding(mesh_of(task.division), SHARED))
-
-
-def _on_all(leaf, division: Division) -> Array:
-    if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-        return jax.random.wrap_key_data(_on_all(jax.random.key_data(leaf), division))
-    array = np.asarray(leaf)
-    return jax.make_array_from_callback(
-        array.shape, NamedSharding(mesh_of(division), SHARED), lambda index: array[index]
-    )
+    """Return the tree on all devices of the task."""
+    return tree if task.division is None else jax.device_put(tree, NamedSharding(mesh_of(task.division), SHARED))

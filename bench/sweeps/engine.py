@@ -159,10 +159,7 @@ def evaluated(program: Program, task: Task, runs, hypers, state):
 
     num_seeds, num_points = _sizes(runs, hypers)
     over_points = _over(lambda params: metrics(params, everybody), (0,), 0, num_points)
-    metrics_of_models = _over(over_points, (0,), 0, num_seeds)(
-        _device_program(program, task, runs, hypers).models(models, state)
-    )
-    return devices.known_to_all(metrics_of_models, task)
+    return _over(over_points, (0,), 0, num_seeds)(_device_program(program, task, runs, hypers).models(models, state))
 
 
 def _begun(program: Program, task: Task, runs, hypers):
@@ -415,23 +412,22 @@ def shapes_of(program: Program, task: Task, num_seeds: int, names, num_points: i
     return keys, hypers, state
 
 
-def _compiled(program: Program, task: Task, runs, hypers, state):
-    """Return the program compiled for these shapes, and the step that calls it."""
+def _step(program: Program, task: Task, runs, hypers, state) -> Step:
+    """Return the step of the program, compiled for these shapes."""
     number, stride = jax.ShapeDtypeStruct((), jnp.int32), stride_of(program.num_rounds)
     observations = {} if stride == program.num_rounds else observation_shapes(program, task, runs, hypers, state)
     options = {"program": program, "stride": stride}
     compiled = advance.lower(task, runs, hypers, state, number, observations, number, number, **options).compile()
-    return compiled, Step(compiled, program.num_rounds, stride, observations)
+    return Step(compiled, program.num_rounds, stride, observations)
 
 
-def _peak(program: Program, task: Task, runs, hypers, state):
-    """Return the step for these shapes, and its peak memory."""
-    compiled, step = _compiled(program, task, runs, hypers, state)
-    memory = compiled.memory_analysis()
-    if memory is None:  # a backend that does not say
-        return step, 0
+def _peak_bytes(step: Step) -> int:
+    """Return the memory that a step needs at most by the compiler; 0 where the backend does not say."""
+    memory = step.compiled.memory_analysis()
+    if memory is None:
+        return 0
     peak = memory.argument_size_in_bytes + memory.temp_size_in_bytes + memory.output_size_in_bytes
-    return step, peak - memory.alias_size_in_bytes
+    return peak - memory.alias_size_in_bytes
 
 
 def fitted_chunk(program: Program, task: Task, num_seeds: int, names, num_points: int, *, budget: float) -> FittedChunk:
@@ -475,7 +471,8 @@ def fitted(program: Program, task: Task, shapes: Callable[[int], tuple], most: i
         if state_bytes > budget and chunk > 1:  # too large for certain: not worth compiling
             peak = state_bytes
         else:
-            step, peak = _peak(program, task, runs, hypers, state)
+            step = _step(program, task, runs, hypers, state)
+            peak = _peak_bytes(step)
             if peak <= budget or chunk == 1:
                 return FittedChunk(chunk, peak, step)
         chunk = max(1, min(chunk // 2, int(chunk * budget / peak)))

@@ -355,7 +355,7 @@ def compiled(make: str, num_users: int, args: dict, *, on: int = DEVICES, exampl
     args = arguments(method, {name: value for name, value in args.items() if name in parameters(method)[0]})
     static = tuple(sorted((name, value) for name, value in args.items() if name not in names))
     program = engine.Program(method.make, static, 2)
-    return engine._compiled(program, task, *engine.shapes_of(program, task, 1, names, 1))[0]
+    return engine._step(program, task, *engine.shapes_of(program, task, 1, names, 1)).compiled
 
 
 @on_eight

@@ -63,6 +63,6 @@ def traced_only() -> Iterator[None]:
 
     with (
         mock.patch.object(bench.comparison.stages, "run_sweep", run_sweep),
-        mock.patch.object(engine, "_peak", lowered),
+        mock.patch.object(engine, "_step", lowered),
     ):
         yield
