@@ -4,7 +4,7 @@ import errno
 import os
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import cache
@@ -115,14 +115,11 @@ def of_the_user(file: str) -> bool:
 
 
 @contextmanager
-def calling(
-    what: str, remedy: Callable[[BaseException], str] = lambda error: "", *, condition: str = "", but: tuple = ()
-) -> Iterator[None]:
+def calling(what: str, *, condition: str = "", but: tuple = ()) -> Iterator[None]:
     """Turn an error in a user's code into an InputError that says what fails, why and where; its cause is the error.
 
     Args:
         what: what is called, such as "`round` of ppsgd".
-        remedy: error -> what to do about it, to follow the place.
         condition: what it is called with, to follow "fails".
         but: errors that are passed on, as those of a lack of memory are.
     """
@@ -131,7 +128,7 @@ def calling(
     except (InputError, MemoryError, *but):
         raise
     except (Exception, SystemExit) as error:
-        text = f"{what} fails{condition}: {in_one_line(error)}{place_of(error)}{remedy(error)}"
+        text = f"{what} fails{condition}: {in_one_line(error)}{place_of(error)}"
         raise InputError(f"{text}; {TRACEBACK}=1 shows the whole traceback") from error
 
 

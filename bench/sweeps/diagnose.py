@@ -5,8 +5,8 @@ The whole traceback is that of the error's cause.
 
 import logging
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import jax
@@ -18,42 +18,31 @@ from bench.algorithms.base import Algorithm, State
 from bench.data.task import Task
 from bench.errors import InputError
 
+STATE = "return State(schedule, variables)"
 FRAME = re.compile(r"\n  File [^\n]*(?:\n    [^\n]*)*")  # of a traceback
 
 
-@contextmanager
-def calling(what: str, task: Task) -> Iterator[None]:
+def calling(what: str, task: Task) -> AbstractContextManager[None]:
     """Turn any error but a lack of memory into an InputError that says what fails, why and where.
 
     Args:
         what: what is called, such as "`round` of ppsgd".
         task: what it runs on.
     """
-
-    def remedy(error: BaseException) -> str:
-        of_tree = isinstance(error, TypeError) and not isinstance(task.init_params, jax.Array | np.ndarray)
-        return f": the model of {task.name} is a tree of arrays, so compute with jax.tree.map" if of_tree else ""
-
-    with errors.calling(what, remedy, condition=f" on {task.name}", but=(jax.errors.JaxRuntimeError,)):
-        yield
+    return errors.calling(what, condition=f" on {task.name}", but=(jax.errors.JaxRuntimeError,))
 
 
 def metrics_of(name: str, params: Any, task: Task) -> dict[str, Any]:
     """Return the metrics of what `params` of a method of this name returned."""
     assert task.metrics is not None
     shapes = ", ".join(str(jnp.shape(leaf)) for leaf in jax.tree.leaves(params))
-    what = f"`metrics`, with what `params` of {name} returns, {shapes},"
-    if isinstance(params, list | None) or type(params) is tuple:
-        like = "no model like `task.init_params`, an Additive or a Personal"
-        what = f"`params` of {name} returns {_kind(params)}, {like}: `metrics`"
-    with calling(what, task):
+    with calling(f"`metrics`, with what `params` of {name} returns, {shapes},", task):
         return task.metrics(params, task)
 
 
 def checked_state(state: Any, name: str) -> State:
     """Return what `init` returned, if it is a State."""
-    if not isinstance(state, State):
-        raise InputError(f"`init` of {name} returns {_kind(state)}: return State(schedule, variables)")
+    _check_kind(state, State, f"`init` of {name} returns", STATE)
     for leaf in jax.tree.leaves(state):
         _check_leaf(leaf, f"`init` of {name}")
     return state
@@ -61,20 +50,19 @@ def checked_state(state: Any, name: str) -> State:
 
 def checked_round(before: State, out: Any, name: str) -> tuple[State, dict[str, Any]]:
     """Return what `round` returned, if it is a state like the one before, and a dictionary of scalars."""
+    returns = f"`round` of {name} returns"
     if not (isinstance(out, tuple) and not isinstance(out, State) and len(out) == 2):
-        raise InputError(f"`round` of {name} returns {_kind(out)}: return State(schedule, variables) and a dictionary")
+        raise InputError(f"{returns} {_kind(out)}: {STATE} and a dictionary")
     state, info = out
-    if not isinstance(state, State):
-        raise InputError(f"`round` of {name} returns {_kind(state)} as its state: return State(schedule, variables)")
-    if not isinstance(info, dict):
-        raise InputError(f"`round` of {name} returns {_kind(info)} beside its state: return a dictionary")
+    _check_kind(state, State, returns, STATE, " as its state")
+    _check_kind(info, dict, returns, "return a dictionary", " beside its state")
     for key, value in info.items():
         if not (_is_array(value) and jnp.shape(value) == () and _is_real(jnp.result_type(value))):
             kind = _array(value) if _is_array(value) else _kind(value)
             raise InputError(f"`round` of {name} reports {key} as {kind}: report real scalars")
     old, new = (jax.tree_util.tree_leaves_with_path(tree) for tree in (before, state))
     if [path for path, _ in old] != [path for path, _ in new]:
-        raise InputError(f"`round` of {name} returns a state of another structure than `init`: keep its parts")
+        raise InputError(f"{returns} a state of another structure than `init`: keep its parts")
     for (path, was), (_, leaf) in zip(old, new, strict=True):
         _check_leaf(leaf, f"`round` of {name}")
         if (jnp.shape(was), jnp.result_type(was)) != (jnp.shape(leaf), jnp.result_type(leaf)):
@@ -95,11 +83,9 @@ def checked_algorithm(algorithm: Any, name: str) -> Algorithm:
     Raises:
         InputError: where it is not.
     """
-    if not isinstance(algorithm, Algorithm):
-        raise InputError(f"{name} returns {_kind(algorithm)}: return Algorithm(init, round, params)")
+    _check_kind(algorithm, Algorithm, f"{name} returns", "return Algorithm(init, round, params)")
     for field in ("init", "round", "params"):
-        if not callable(function := getattr(algorithm, field)):
-            raise InputError(f"`{field}` of {name} is {_kind(function)}: give a function")
+        _check_kind(getattr(algorithm, field), Callable, f"`{field}` of {name} is", "give a function")
     return algorithm
 
 
@@ -125,6 +111,12 @@ def calling_back(what: str) -> Iterator[None]:
         raise InputError(f"a callback of {what} fails: {frame[0] if frame else 'no message'}") from error
     finally:
         logger.disabled = before
+
+
+def _check_kind(value: Any, kind: Any, what: str, remedy: str, place: str = "") -> None:
+    """Refuse a value that is not of this kind."""
+    if not isinstance(value, kind):
+        raise InputError(f"{what} {_kind(value)}{place}: {remedy}")
 
 
 def _kind(value: Any) -> str:

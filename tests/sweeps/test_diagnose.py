@@ -51,7 +51,7 @@ WRONG = {
     "`metrics`, with what `params` of walk returns, (7,), fails on synthetic_0.1": {
         "params": lambda state: jnp.zeros(7)
     },
-    "`params` of walk returns a tuple, no model like `task.init_params`, an Additive or a Personal: `metrics` fails": {
+    "`metrics`, with what `params` of walk returns, (6,), (), fails on synthetic_0.1": {
         "params": lambda state: (state.variables, 1)
     },
 }
