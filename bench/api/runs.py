@@ -178,14 +178,12 @@ def load(
 
     chosen = [columns] if isinstance(columns, str) else None if columns is None else list(columns)
     folder = _folder(name, scale, Path(results))
-    if folder.is_file():
-        rows = _table(folder)
-        for column in chosen or ():
-            if column not in rows:
-                raise unknown_name(f"column of {name}", column, map(str, rows))
-    else:
-        needed = None if chosen is None else list(dict.fromkeys([*chosen, *(names(where) if where else ())]))
-        rows = part_files.read(folder, columns=needed)
+    needed = None if chosen is None else {*chosen, *(names(where) if where else ())}
+    rows = _table(folder) if folder.is_file() else part_files.read(folder, only=needed)
+    for column in sorted(needed or ()):
+        if column not in rows:
+            rows = rows if folder.is_file() else part_files.read(folder)
+            raise unknown_name(f"column of {name}", column, map(str, rows))
     if where is not None:
         rows = _where(rows, where)
     return rows if chosen is None else rows[chosen]
@@ -295,14 +293,7 @@ def status(sweeps: Sweeps = (), scale: Scale = "smoke", *, out: Out = "results")
     names = _several(sweeps)
     states = statuses(SWEEPS, names, scale, Path(out))
     rows = [
-        {
-            "sweep": state.sweep,
-            "entry": label,
-            "wanted": coverage.total,
-            "there": coverage.finished,
-            "missing": coverage.missing,
-        }
-        | {"core_hours": coverage.hours}
+        {"sweep": state.sweep, "entry": label} | coverage._asdict()
         for state in states
         for label, coverage in state.entries.items()
     ]

@@ -20,7 +20,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.errors import InputError, cannot_write, in_one_line, unknown_name
+from bench.errors import InputError, cannot_write, in_one_line
 from bench.files import write_whole
 
 IDENTITY = ["point", "trial", "seed"]  # names a run: no two rows of one `rounds` share these
@@ -143,7 +143,6 @@ def read(
     without: Collection[str] = (),
     only: Collection[str] | None = None,
     *,
-    columns: Collection[str] | None = None,
     categories: bool = False,
 ) -> pd.DataFrame:
     """Return the whole table of one sweep at one scale, one row per run and evaluation.
@@ -152,11 +151,10 @@ def read(
         folder: of the sweep.
         without: columns that are left out.
         only: besides those that every part has, only these columns, where they exist; None for all.
-        columns: only these, in this order; None for all.
         categories: whether text comes as categories in alphabetical order.
 
     Raises:
-        InputError: where there is no table or no such column, or a part is damaged or foreign; each with what to do.
+        InputError: where there is no table, or a part is damaged or foreign; each with what to do.
     """
     folder = Path(folder)
     tables: dict[Path, pa.Table] = {}
@@ -169,12 +167,7 @@ def read(
         raise InputError(f"no results in {folder}: first run `python -m bench run {folder.name}` at that scale")
     unified({path: table.schema for path, table in tables.items()})
     table = pa.concat_tables(tables.values(), promote_options="permissive")
-    names = {*table.column_names}
-    for name in columns or ():
-        if name not in names:
-            raise unknown_name(f"column of {folder.name}", name, table.column_names)
-    wanted = names if columns is None else {*columns, *IDENTITY, "rounds", "sweep"}
-    table = table.select([name for name in table.column_names if name in wanted and name not in without])
+    table = table.select([name for name in table.column_names if name not in without])
     if categories:  # each column by itself, without copying numbers: the table is read only, and not used further
         rows = _sorted_categories(table.unify_dictionaries().to_pandas(split_blocks=True, self_destruct=True))
     else:
@@ -186,7 +179,7 @@ def read(
     if rows["sweep"].nunique() > 1:
         names = ", ".join(sorted(rows["sweep"].unique()))
         raise InputError(f"{folder} holds results of several sweeps ({names}): move the foreign parts elsewhere")
-    return rows if columns is None else rows[list(columns)]
+    return rows
 
 
 def _sorted_categories(rows: pd.DataFrame) -> pd.DataFrame:

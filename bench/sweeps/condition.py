@@ -23,6 +23,7 @@ COMPARISONS = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
+JOINTS = {ast.And: operator.and_, ast.BitAnd: operator.and_, ast.Or: operator.or_, ast.BitOr: operator.or_}
 
 
 def condition(expression: str, table: pd.DataFrame) -> np.ndarray:
@@ -45,9 +46,10 @@ def condition(expression: str, table: pd.DataFrame) -> np.ndarray:
 
 
 def names(expression: str) -> set[str]:
-    """Return the names in an expression; none where it does not parse."""
+    """Return the names of columns in an expression; none where it does not parse."""
     try:
-        return {node.id for node in ast.walk(ast.parse(expression.strip(), mode="eval")) if isinstance(node, ast.Name)}
+        nodes = ast.walk(ast.parse(expression.strip(), mode="eval"))
+        return {node.id for node in nodes if isinstance(node, ast.Name)} - {"inf", "nan"}
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
 
@@ -55,14 +57,10 @@ def names(expression: str) -> set[str]:
 def _truth(node: ast.expr, table: pd.DataFrame) -> np.ndarray:
     """Return the node as a truth value of each row."""
     match node:
-        case ast.BoolOp(ast.And(), nodes):
-            return functools.reduce(operator.and_, [_truth(operand, table) for operand in nodes])
-        case ast.BoolOp(ast.Or(), nodes):
-            return functools.reduce(operator.or_, [_truth(operand, table) for operand in nodes])
-        case ast.BinOp(left, ast.BitAnd(), right):
-            return _truth(left, table) & _truth(right, table)
-        case ast.BinOp(left, ast.BitOr(), right):
-            return _truth(left, table) | _truth(right, table)
+        case ast.BoolOp(joint, nodes):
+            return functools.reduce(JOINTS[type(joint)], [_truth(operand, table) for operand in nodes])
+        case ast.BinOp(left, ast.BitAnd() | ast.BitOr() as joint, right):
+            return JOINTS[type(joint)](_truth(left, table), _truth(right, table))
         case ast.UnaryOp(ast.Not() | ast.Invert(), inner):
             return ~_truth(inner, table)
         case ast.Compare(left, operators, others):

@@ -27,17 +27,14 @@ LABELS = ("dataset", "num_clients", "num_features", "data_share")  # of the data
 class Coverage(NamedTuple):
     """How much of an entry of a sweep, or of a sweep, has been run.
 
-    total, finished: numbers of runs.
-    hours: of a core, for the missing runs; None where nothing was measured.
+    wanted, there, missing: numbers of runs.
+    core_hours: for the missing runs; None where nothing was measured.
     """
 
-    total: int
-    finished: int
-    hours: float | None
-
-    @property
-    def missing(self) -> int:
-        return self.total - self.finished
+    wanted: int
+    there: int
+    missing: int
+    core_hours: float | None
 
 
 class Status(NamedTuple):
@@ -57,21 +54,17 @@ class Status(NamedTuple):
     @property
     def total(self) -> Coverage:
         entries = list(self.entries.values())
-        measured = [entry.hours for entry in entries if entry.hours is not None]
+        measured = [entry.core_hours for entry in entries if entry.core_hours is not None]
         hours = sum(measured) if measured or not any(entry.missing for entry in entries) else None
-        return Coverage(sum(entry.total for entry in entries), sum(entry.finished for entry in entries), hours)
+        wanted, there = sum(entry.wanted for entry in entries), sum(entry.there for entry in entries)
+        return Coverage(wanted, there, wanted - there, hours)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the status as plain values for JSON."""
 
         def plain(coverage: Coverage) -> dict[str, Any]:
-            hours = None if coverage.hours is None else round(coverage.hours, 4)
-            return {
-                "wanted": coverage.total,
-                "there": coverage.finished,
-                "missing": coverage.missing,
-                "core_hours": hours,
-            }
+            hours = coverage.core_hours
+            return coverage._asdict() | {"core_hours": None if hours is None else round(hours, 4)}
 
         entries = {label: plain(coverage) for label, coverage in self.entries.items()}
         head = {"sweep": self.sweep, "scale": self.scale, "folder": str(self.folder)} | plain(self.total)
@@ -134,7 +127,8 @@ def _coverage(sweep: Sweep, label: str, entry: Entry, all_runs: pd.DataFrame) ->
     have = copies.clip(upper=most).groupby("key").sum()
     missing = len(repetitions) - keys.map(have).fillna(0.0).astype(float) / keys.map(counts)
     hours = _hours(entry, points.assign(missing=missing), runs, all_runs)
-    return Coverage(len(points) * len(repetitions), int(have.sum()), hours), len(present)
+    wanted, there = len(points) * len(repetitions), int(have.sum())
+    return Coverage(wanted, there, wanted - there, hours), len(present)
 
 
 def _hours(entry: Entry, points: pd.DataFrame, runs: pd.DataFrame, all_runs: pd.DataFrame) -> float | None:
@@ -242,8 +236,9 @@ def as_text(statuses: Sequence[Status], by_entry: bool) -> str:
     table = "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
     )
-    measured = [status.total.hours for status in statuses if status.total.missing and status.total.hours is not None]
-    unknown = sum(status.total.missing for status in statuses if status.total.hours is None)
+    totals = [status.total for status in statuses if status.total.missing]
+    measured = [total.core_hours for total in totals if total.core_hours is not None]
+    unknown = sum(total.missing for total in totals if total.core_hours is None)
     remainder = [f"{sum(measured):.3g} core-hours"] * bool(measured) + [f"{unknown:,} runs without a rate"] * bool(
         unknown
     )
@@ -252,5 +247,6 @@ def as_text(statuses: Sequence[Status], by_entry: bool) -> str:
 
 
 def _line(name: str, coverage: Coverage) -> tuple[str, str, str, str]:
-    hours = "" if not coverage.missing else "?" if coverage.hours is None else f"{coverage.hours:.3g}"
-    return name, f"{coverage.finished:,} of {coverage.total:,}", f"{coverage.missing:,}", hours
+    wanted, there, missing, core_hours = coverage
+    hours = "" if not missing else "?" if core_hours is None else f"{core_hours:.3g}"
+    return name, f"{there:,} of {wanted:,}", f"{missing:,}", hours

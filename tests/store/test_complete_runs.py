@@ -106,7 +106,7 @@ def test_a_part_of_many_columns_is_read_in_a_moment(tmp_path):
     names = [f"c{number}" for number in range(4000)]
     put(tmp_path, pd.concat([rows("a"), pd.DataFrame(1.0, index=range(6), columns=names)], axis=1))
     began = time.process_time()
-    assert list(part_files.read(tmp_path, columns=names)) == names
+    assert {*names} < {*part_files.read(tmp_path, only=names)}
     assert time.process_time() - began < 10
 
 

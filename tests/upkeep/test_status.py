@@ -33,17 +33,17 @@ def test_nothing_half_and_all_are_counted_without_a_data_set(tmp_path, monkeypat
     folder = tmp_path / "smoke" / "tiny"
     blind = sweep._replace(tasks={"synthetic": refused})
     empty = status.status(blind, "smoke", folder)
-    assert (empty.total.total, empty.total.finished, empty.total.hours) == (8, 0, None)
+    assert (empty.total.wanted, empty.total.there, empty.total.core_hours) == (8, 0, None)
     assert not folder.exists()
     run_sweep(select(sweep, "step_size < 0.25"), full_sweep=sweep, scale="smoke", out=tmp_path)
     half = status.status(blind, "smoke", folder)
-    assert (half.total.finished, half.total.missing, half.other_runs) == (4, 4, 0)
+    assert (half.total.there, half.total.missing, half.other_runs) == (4, 4, 0)
     rows = part_files.read(folder).drop_duplicates(part_files.IDENTITY)
     expected = (4 * rows["wall_s"].mean() + rows["compile_s"].mean()) / 3600
-    assert half.total.hours == pytest.approx(expected)
+    assert half.total.core_hours == pytest.approx(expected)
     run(sweep, tmp_path)
     whole = status.status(blind, "smoke", folder)
-    assert (whole.total.missing, whole.total.hours) == (0, 0.0)
+    assert (whole.total.missing, whole.total.core_hours) == (0, 0.0)
     json.dumps(whole.as_dict())
     assert "\n\nThe rest: 8 runs without a rate. " in status.as_text([empty], by_entry=False)
     assert re.search(r"The rest: [0-9.e-]+ core-hours\. ", status.as_text([half, whole], by_entry=False))
@@ -62,12 +62,12 @@ def test_the_command_and_python_return_the_same_counts(tmp_path, capsys):
 def test_runs_of_other_settings_and_versions_do_not_count(tmp_path):
     run(walks(steps=(0.1, 0.9)), tmp_path)
     found = status.status(walks(), "smoke", tmp_path / "smoke" / "tiny")
-    assert (found.total.finished, found.other_runs) == (2, 2)
+    assert (found.total.there, found.other_runs) == (2, 2)
     sweep = walks()
     newer = {label: replace(entry, method=entry.method._replace(version=2)) for label, entry in sweep.entries.items()}
     found = status.status(sweep._replace(entries=newer), "smoke", tmp_path / "smoke" / "tiny")
-    assert (found.total.finished, found.other_runs) == (0, 4)
-    assert found.total.hours is not None
+    assert (found.total.there, found.other_runs) == (0, 4)
+    assert found.total.core_hours is not None
 
 
 def test_a_rate_is_pooled_where_nothing_like_the_missing_was_run(tmp_path):
@@ -78,7 +78,7 @@ def test_a_rate_is_pooled_where_nothing_like_the_missing_was_run(tmp_path):
     run(sweep([2]), tmp_path)
     found = status.status(sweep([2, 3]), "smoke", tmp_path / "smoke" / "tiny")
     rows = part_files.read(tmp_path / "smoke" / "tiny").drop_duplicates(part_files.IDENTITY)
-    assert found.total.hours == pytest.approx((2 * rows["wall_s"].mean() + rows["compile_s"].mean()) / 3600)
+    assert found.total.core_hours == pytest.approx((2 * rows["wall_s"].mean() + rows["compile_s"].mean()) / 3600)
 
 
 def test_a_rate_is_that_of_the_same_data_where_the_method_ran_on_them_otherwise():
