@@ -4,7 +4,7 @@
     NAME: 100 %, 1.2e+03 run-rounds/s
 
 The rate counts the seconds of training alone, and so does the time left, of what has begun: compiling and later sweeps
-come on top. A command that takes more than five minutes says so once.
+come on top.
 """
 
 import threading
@@ -15,8 +15,6 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-LONG_S = 300.0  # a command that takes longer says so
-SURE_S = 3.0  # of training that is measured before it does
 SELDOM_S = 60.0  # between plain lines of a sweep that takes long
 SHARE = 20  # lines at the beginning; then there is one whenever a sweep has taken another twentieth of its time
 
@@ -38,14 +36,12 @@ Report = Callable[[Increment], None]
 
 
 class Command:
-    """What the sweeps of one command have in common: a terminal, and one warning if it takes long.
+    """What the sweeps of one command have in common: a terminal.
 
     quiet: whether nothing is shown.
     """
 
     def __init__(self, quiet: bool = False):
-        self.began, self.warned = time.monotonic(), False
-        self.meters: list[Meter] = []
         self.lock = threading.RLock()
         self.console = Console(stderr=True, soft_wrap=True, quiet=quiet)
         columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %")
@@ -54,14 +50,6 @@ class Command:
     def say(self, text: str) -> None:
         """Print a line, above the bar if there is one."""
         self.console.print(text, highlight=False, markup=False, emoji=False)
-
-    def warning(self) -> str | None:
-        """Return the sentence for a command that takes longer than LONG_S, once; otherwise None."""
-        total_s = time.monotonic() - self.began + sum(meter.left_s() for meter in self.meters)
-        if self.warned or total_s <= LONG_S or sum(meter.seconds for meter in self.meters) < SURE_S:
-            return None
-        self.warned = True
-        return f"This takes about {duration(total_s)}."
 
 
 class Meter:
@@ -92,7 +80,6 @@ class Meter:
     def __enter__(self):
         self.began = self.last = time.monotonic()
         with self.command.lock:
-            self.command.meters.append(self)
             if self.barred:
                 self.command.bar.start()
                 self.task = self.command.bar.add_task(self.title, total=self.total, now="compiling")
@@ -100,10 +87,9 @@ class Meter:
 
     def __exit__(self, *_):
         with self.command.lock:
-            self.command.meters.remove(self)
             if self.barred:
                 self.command.bar.remove_task(self.task)
-                if not self.command.meters:
+                if not self.command.bar.tasks:
                     self.command.bar.stop()
 
     def say(self, text: str) -> None:
@@ -124,8 +110,6 @@ class Meter:
                 self.measured += step.units
                 self.seconds += step.seconds
             self._show()
-            if text := self.command.warning():
-                self.say(text)
 
     def _show(self) -> None:
         """Move the bar, or print a line where the last one is long ago."""

@@ -34,7 +34,7 @@ def test_lines_become_seldom(capsys, monkeypatch):
     times = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: times[-1])
     with Meter("x", 10_000) as meter:
-        meter.command.warned, lines = True, []
+        lines = []
         for second in range(5000):
             times.append(float(second))
             meter.report(Increment(1, 1.0))
@@ -50,18 +50,6 @@ def test_a_quiet_command_prints_nothing(capsys):
         meter.report(Increment(1, 1.0, message="1 is done"))
         meter.report(Increment(9, 1000.0))
     assert said(capsys) == []
-
-
-def test_a_command_that_takes_more_than_five_minutes_says_so_once(capsys):
-    command = Command()
-    with Meter("x", 1000, command=command) as meter:
-        meter.report(Increment(1, 1.0))
-        assert said(capsys) == []
-        meter.report(Increment(9, 9.0))
-        assert said(capsys) == ["This takes about 17 min."]
-    with Meter("y", 1000, command=command) as meter:
-        meter.report(Increment(10, 10.0))
-        assert said(capsys) == []
 
 
 def test_every_sweep_that_is_worked_on_has_a_bar_on_a_terminal(monkeypatch):
