@@ -184,22 +184,21 @@ def sound_runs(
     table: pa.Table,
     schema: pa.Schema,
     shapes: Mapping[str, Shape],
+    point_of: Mapping[str, str],
     elsewhere: Set[tuple] = frozenset(),
-    points: Mapping[str, str] | None = None,
     *,
     keep_others: bool = False,
 ) -> Sound:
     """Separate the runs of a part that can be used from the others.
 
     Args:
-        table: the part, or its columns IDENTITY and rounds where `points` is given.
+        table: the part, or its columns IDENTITY and rounds.
         schema: all columns of the part.
         shapes: id of a point of the sweep -> the shape of its runs.
+        point_of: id in the rows -> id of the point of which they are runs, as `Points.recognised` finds it.
         elsewhere: runs that were found elsewhere, (id of the point, trial, seed).
-        points: id in the rows -> id of the point of which they are runs; default as `Points.recognised` finds.
         keep_others: whether runs of no point of the sweep are kept, unless they have the id of one.
     """
-    point_of = Points(shapes).recognised(settings_in(table)) if points is None else points
     rows = table.select([*IDENTITY, "rounds"]).to_pandas()
     runs = rows.groupby(IDENTITY)["rounds"].agg(["size", "nunique"])
     ids = runs.index.get_level_values("point")

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.errors import InputError, cannot_write
-from bench.files import write_whole
+from bench.errors import InputError
 from bench.store import KEPT, SMOKE
-from bench.store.part_files import parts_in
+from bench.store.part_files import parts_in, write
 from bench.store.store import Store
 
 REQUEST = "_request.json"  # begins with "_": readers of the folder leave it out
@@ -90,11 +89,7 @@ def read_request(folder: Path) -> GridRequest | None:
 
 def write_request(folder: Path, request: GridRequest) -> None:
     """Write the request's file atomically."""
-    path = folder / REQUEST
-    try:
-        write_whole(path, json.dumps(request._asdict(), indent=1) + "\n")
-    except OSError as error:
-        raise cannot_write(error, path) from None
+    write(folder / REQUEST, f"{json.dumps(request._asdict(), indent=1)}\n".encode())
 
 
 def prepare(folder: Path, request: GridRequest, *, fresh: bool = False) -> GridRequest:

@@ -140,7 +140,7 @@ class Store:
         schemas = {}
         for path, (rows, schema) in runs.items():
             earlier = frozenset() if twice else stored
-            sound = sound_runs(rows, schema, points.shapes, earlier, points_of[path], keep_others=keep_others)
+            sound = sound_runs(rows, schema, points.shapes, points_of[path], earlier, keep_others=keep_others)
             if sound.left_out:
                 # Aside first, good rows back second: a kill in between has them done again, never twice.
                 place = self._set_aside(path, "stale" if STALE in sound.left_out else "corrupt")

@@ -163,7 +163,7 @@ def _into(
         stored_ids = {id: row["point"] for id, row in store.known_as.items()}
         for path, table in tables:
             point_of = recognised_points.recognised(settings_in(table))
-            sound = sound_runs(table, table.schema, shapes, seen, point_of)
+            sound = sound_runs(table, table.schema, shapes, point_of, seen)
             twice += sound.left_out.pop(COPIED, 0)
             if sound.left_out:
                 left_out.append(f"{path}: {in_words(sound.left_out)}")

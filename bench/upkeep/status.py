@@ -13,7 +13,7 @@ import pandas as pd
 
 from bench.errors import InputError, unknown_name
 from bench.store import SCALES, kind_of, of_scale
-from bench.store.complete_runs import in_words, made_on_cpus, rows_as_text, sound_runs
+from bench.store.complete_runs import Points, in_words, made_on_cpus, rows_as_text, settings_in, sound_runs
 from bench.store.part_files import IDENTITY, REDO, parts_in, readable_parts, unified
 from bench.store.requests import REQUEST, read_request
 from bench.sweeps.points import points_of, shapes_of
@@ -212,14 +212,13 @@ def verify(sweep: Sweep, folder: Path, other_scales: Sequence[Sweep] = ()) -> li
     """
     problems, points = [], None
     try:
-        points = points_of([sweep, *other_scales]) if parts_in(folder) else {}
+        points = Points(shapes_of(points_of([sweep, *other_scales]).values() if parts_in(folder) else ()))
     except InputError as error:
         problems.append(f"ids in {folder} are not checked, since data are missing: {error}")
     seen: set[tuple] = set()
-    shapes = None if points is None else shapes_of(points.values())
     for path, table in readable_parts(folder, problems):
-        if shapes is not None:
-            sound = sound_runs(table, table.schema, shapes, seen)
+        if points is not None:
+            sound = sound_runs(table, table.schema, points.shapes, points.recognised(settings_in(table)), seen)
             problems += [f"{path}: {in_words(sound.left_out)}"] if sound.left_out else []
             seen |= sound.runs
     return problems
