@@ -48,12 +48,7 @@ def chosen(
     Raises:
         InputError: for the first argument that cannot be used.
     """
-    if scale not in SCALES:
-        raise unknown_name("scale", scale, SCALES)
-    if name not in sweeps:
-        raise unknown_name("sweep", name, sweeps)
-    if task is not None:
-        task_named(task)
+    _check_names(sweeps, name, scale, task)
     if seeds is not None and not 1 <= seeds <= 10_000:
         raise InputError(f"seeds is {seeds}: it must be a whole number from 1 to 10,000")
     request, other_scales = None, ()
@@ -89,16 +84,21 @@ def requested(sweeps: Sweeps, request: GridRequest, name: str) -> Sweep:
     Raises:
         InputError: for an unknown sweep, or a request that cannot be satisfied.
     """
-    if request.sweep not in sweeps:
-        raise unknown_name("sweep", request.sweep, sweeps)
-    if request.scale not in SCALES:
-        raise unknown_name("scale", request.scale, SCALES)
-    if request.task is not None:
-        task_named(request.task)
+    _check_names(sweeps, request.sweep, request.scale, request.task)
     sweep = with_grid(sweeps[request.sweep](request.scale), request.grid)
     if request.rounds is not None:
         sweep = with_rounds(sweep, request.rounds)
     return _on(sweep, request.task)._replace(name=name)
+
+
+def _check_names(sweeps: Sweeps, sweep: str, scale: str, task: str | None) -> None:
+    """Refuse the first name that there is not."""
+    if scale not in SCALES:
+        raise unknown_name("scale", scale, SCALES)
+    if sweep not in sweeps:
+        raise unknown_name("sweep", sweep, sweeps)
+    if task is not None:
+        task_named(task)
 
 
 def _on(sweep: Sweep, task: str | None) -> Sweep:

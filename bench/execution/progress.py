@@ -15,6 +15,7 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+OFTEN_S = 10.0  # between plain lines at the beginning
 SELDOM_S = 60.0  # between plain lines of a sweep that takes long
 SHARE = 20  # lines at the beginning; then there is one whenever a sweep has taken another twentieth of its time
 
@@ -58,7 +59,6 @@ class Meter:
     Args:
         title: what is running.
         total: units in all.
-        interval_s: seconds between plain lines at the beginning.
         command: whose work it is part of.
         say: receives the lines, in place of the bar or of standard error.
     """
@@ -67,12 +67,11 @@ class Meter:
         self,
         title: str,
         total: int,
-        interval_s: float = 10.0,
         *,
         command: Command | None = None,
         say: Callable[[str], None] | None = None,
     ):
-        self.title, self.total, self.interval_s, self.receive = title, max(total, 1), interval_s, say
+        self.title, self.total, self.receive = title, max(total, 1), say
         self.command, self.workers = command or Command(), 1
         self.done, self.measured, self.seconds = 0, 0, 0.0
         self.barred = say is None and self.command.console.is_terminal
@@ -120,7 +119,7 @@ class Meter:
             self.command.bar.update(self.task, completed=self.done, now=", ".join(texts))
             return
         now = time.monotonic()
-        interval_s = max(self.interval_s, min(SELDOM_S, (now - self.began) / SHARE))
+        interval_s = max(OFTEN_S, min(SELDOM_S, (now - self.began) / SHARE))
         if now - self.last >= interval_s or self.done >= self.total:
             self.last = now
             self.say(", ".join([f"{self.title}: {100 * self.done / self.total:.0f} %", *texts]))

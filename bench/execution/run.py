@@ -1,7 +1,7 @@
 """Runs what is missing of sweeps, and writes the results."""
 
 import os
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack, nullcontext
@@ -226,15 +226,13 @@ class _Shelf:
     """A cache of tasks by name and trial: those used last, up to a size."""
 
     def __init__(self, tasks: Mapping[tuple[str, int], Task]):
-        self.tasks = OrderedDict(tasks)
+        self.tasks = dict(tasks)
 
     def task(self, sweep: Sweep, key: tuple[str, int]) -> Task:
-        if key not in self.tasks:
-            self.tasks[key] = sweep.task(*key)
-        self.tasks.move_to_end(key)
+        self.tasks[key] = task = self.tasks.pop(key) if key in self.tasks else sweep.task(*key)  # now the last one
         while len(self.tasks) > 1 and sum(map(_bytes, self.tasks.values())) > TASK_BYTES:
-            self.tasks.popitem(last=False)
-        return self.tasks[key]
+            del self.tasks[next(iter(self.tasks))]
+        return task
 
 
 class _Driver:
@@ -259,10 +257,6 @@ class _Driver:
     @property
     def num_workers(self) -> int:
         return self.executor.num_workers if self.executor else 1
-
-    def wants_more(self) -> bool:
-        """Return whether fewer blocks wait than there are workers."""
-        return len(self.queue.blocks) < self.num_workers
 
     def begin(self, open_sweep: Opener, everything: ExitStack) -> None:
         """Open a sweep; one that cannot be opened, because its data are missing, is left out."""
@@ -364,17 +358,13 @@ def run_all(
         raise InputError(f"chunk is {most}: it must be at least 1")
     todo, driver = list(upcoming), _Driver(pool, most, shared_sizes)
     with ExitStack() as everything:
-        while True:
-            driver.end()
-            while todo and driver.wants_more():
+        while todo or driver.sweeps:
+            while todo and len(driver.queue.blocks) < driver.num_workers:
                 driver.begin(todo.pop(0), everything)
                 driver.end()
-            if not driver.sweeps:
-                if not todo:
-                    break
-                continue
             driver.submit()
             driver.receive()
+            driver.end()
     if driver.errors:
         raise combined_error(driver.errors)
     return frozenset(driver.ids)

@@ -52,12 +52,12 @@ def settings(workers_here: int) -> Settings:
 class Wire(NamedTuple):
     """A unit as it is sent.
 
-    unit: the fields of a Unit without task; its points without method.
+    unit: without task; its points without method.
     data: the key of the task's arrays.
     functions: the task without its arrays, and the method, as bytes.
     """
 
-    unit: tuple[Any, ...]
+    unit: Unit
     data: str
     functions: bytes
 
@@ -81,7 +81,7 @@ class Sender:
             self._keys[id(unit.task)] = f"{self._prefix}-{next(self._numbers)}"
             weakref.finalize(unit.task, self._keys.pop, id(unit.task))
         points = [point._replace(method=None) for point in unit.points]
-        return Wire(tuple(unit._replace(task=None, points=points)), self._keys[id(unit.task)], self._functions[key])
+        return Wire(unit._replace(task=None, points=points), self._keys[id(unit.task)], self._functions[key])
 
     def data(self, unit: Unit) -> list[np.ndarray]:
         """Return the arrays of a unit's task."""
@@ -105,8 +105,7 @@ class Receiver:
                 del self.data[key]
         shell, method = _unpacked(wire.functions)
         task = jax.tree.unflatten(jax.tree.structure(shell), self.data[wire.data])
-        unit = Unit(*wire.unit)
-        return unit._replace(task=task, points=[point._replace(method=method) for point in unit.points])
+        return wire.unit._replace(task=task, points=[point._replace(method=method) for point in wire.unit.points])
 
 
 _unpacked = cache(cloudpickle.loads)

@@ -17,8 +17,9 @@ def said(capsys) -> list[str]:
 
 def test_what_is_left_counts_the_seconds_of_rounds_that_were_measured_here(capsys, monkeypatch):
     """100 run-rounds in 20 s, and 300 that an earlier command did."""
+    monkeypatch.setattr(progress, "OFTEN_S", 0.0)
     monkeypatch.setattr(progress, "SELDOM_S", 0.0)
-    with Meter("x", 1000, interval_s=0.0) as meter:
+    with Meter("x", 1000) as meter:
         piece = Piece(meter)
         piece.report(Increment(300, message="300 are done"))
         piece.report(Increment(100, 20.0))
@@ -46,7 +47,7 @@ def test_lines_become_seldom(capsys, monkeypatch):
 
 
 def test_a_quiet_command_prints_nothing(capsys):
-    with Meter("x", 10, interval_s=0.0, command=Command(quiet=True)) as meter:
+    with Meter("x", 10, command=Command(quiet=True)) as meter:
         meter.report(Increment(1, 1.0, message="1 is done"))
         meter.report(Increment(9, 1000.0))
     assert said(capsys) == []
