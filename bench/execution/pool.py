@@ -1,5 +1,7 @@
 """The choice of the executor of a run from the user's options and the amount of work."""
 
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import jax
@@ -14,7 +16,7 @@ EXECUTORS = "local, ray or ray://HOST:PORT"
 WORTH_S = 2.0  # least seconds of work, as estimated by `queue`, that justify starting further processes
 
 
-class Pool:
+class Pool(ExitStack):
     """Workers for the sweeps of one command; a context manager that ends them.
 
     command: what the sweeps of the command have in common on the terminal.
@@ -41,6 +43,7 @@ class Pool:
         devices: int | str | None = None,
         quiet: bool = False,
     ):
+        super().__init__()
         if executor not in ("local", "ray") and not executor.startswith("ray://"):
             raise InputError(f"no executor is called {executor!r}: choose from {EXECUTORS}")
         self.kind = executor
@@ -60,14 +63,6 @@ class Pool:
             # The driver only distributes work, and leaves the accelerators to the workers.
             jax.config.update("jax_platforms", "cpu")
 
-    def __enter__(self) -> "Pool":
-        return self
-
-    def __exit__(self, *_) -> None:
-        for executor in self._executors.values():
-            executor.close()
-        self._executors.clear()
-
     def executor(self, seconds: float) -> Executor:
         """Return the executor for this many seconds of work; one with several workers is started once and kept."""
         if self.kind == "local":
@@ -79,7 +74,8 @@ class Pool:
 
         return self._kept("ray", lambda: RayTasks(self.kind, self.asked))
 
-    def _kept(self, name: str, make) -> Executor:
+    def _kept(self, name: str, make: Callable[[], Any]) -> Executor:
         if name not in self._executors:
             self._executors[name] = make()
+            self.callback(self._executors[name].close)
         return self._executors[name]

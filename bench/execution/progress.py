@@ -64,12 +64,7 @@ class Meter:
     """
 
     def __init__(
-        self,
-        title: str,
-        total: int,
-        *,
-        command: Command | None = None,
-        say: Callable[[str], None] | None = None,
+        self, title: str, total: int, *, command: Command | None = None, say: Callable[[str], None] | None = None
     ):
         self.title, self.total, self.receive = title, max(total, 1), say
         self.command, self.workers = command or Command(), 1
@@ -108,7 +103,8 @@ class Meter:
             if step.seconds:
                 self.measured += step.units
                 self.seconds += step.seconds
-            self._show()
+            if step.units:
+                self._show()
 
     def _show(self) -> None:
         """Move the bar, or print a line where the last one is long ago."""

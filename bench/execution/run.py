@@ -160,12 +160,11 @@ def opened(
         store.clear()
     everything = list(chain(*points.values()))
 
-    def shapes_of_others() -> dict[str, Shape]:
+    def further() -> dict[str, Shape]:
         """Return the shapes of all points that the folder may have; called only where it has others than these."""
         return shapes_of(points_of([full_sweep, *other_scales]).values())
 
-    stored = store.open_parts(shapes_of(everything), None if keep_others else shapes_of_others, keep_others=keep_others)
-    finished = set(stored.itertuples(index=False, name=None))
+    finished = store.open_parts(shapes_of(everything), None if keep_others else further, keep_others=keep_others)
     repetitions = {name: set(sweep.repetitions(entry)) for name, entry in sweep.entries.items()}
     runs = ((p.id, *pair) for pair in sweep.repetitions() for p in everything if pair in repetitions[p.algorithm])
     needed = set(islice(runs, sweep.shard.start, None, sweep.shard.step)) - finished

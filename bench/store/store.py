@@ -98,9 +98,8 @@ class Store:
         *,
         twice: bool = False,
         keep_others: bool = False,
-    ) -> pd.DataFrame:
-        """Return the complete runs in the folder, one row each with the columns of IDENTITY; `point` is the id of the
-        point.
+    ) -> set[tuple]:
+        """Return the complete runs in the folder, (id of the point, trial, seed).
 
         What is damaged or foreign, and rows of other points than these (another setting, other data, another version of
         a method), of runs with rows missing or doubled, and of runs that are there already, are set aside, and a
@@ -153,7 +152,7 @@ class Store:
                 schemas[path] = schema
             stored |= sound.runs
         self._name_columns(schemas)
-        return pd.DataFrame(sorted(stored), columns=IDENTITY)
+        return stored
 
     def _note_ids(self, settings: pd.DataFrame, point_of: Mapping[str, str], shapes: Mapping[str, Shape]) -> None:
         """Add to `known_as` under which ids, and with which computed numbers, points have runs here.

@@ -113,12 +113,8 @@ def sources_in(folder: Path, left_out: list[str]) -> list[PartsFolder]:
 
 
 def sweeps_named(sweeps: Sweeps, name: str, scale: str, request: GridRequest | None) -> list[Sweep]:
-    """Return the sweep of a folder at a scale, and then at the others whose results the same folder has."""
-    return [sweep_named(sweeps, name, other, request) for other in ([scale] if request else together_with(scale))]
-
-
-def sweep_named(sweeps: Sweeps, name: str, scale: str, request: GridRequest | None) -> Sweep:
-    """Return the sweep of a results folder of that name: the suite's, on another task, or over a user's own values.
+    """Return the sweep of a results folder of that name at a scale, and then at the others whose results it has: the
+    suite's, on another task, or over a user's own values.
 
     Raises:
         InputError: where there is none.
@@ -126,13 +122,13 @@ def sweep_named(sweeps: Sweeps, name: str, scale: str, request: GridRequest | No
     if scale not in SCALES:
         raise InputError(f"{name} has the unknown scale {scale!r}: only results of sweeps can be merged")
     if request is not None:
-        return requested(sweeps, request, checked_name(name, sweeps))
+        return [requested(sweeps, request, checked_name(name, sweeps))]
     if name in sweeps:
-        return sweeps[name](scale)
+        return [sweeps[name](other) for other in together_with(scale)]
     for sweep in sweeps:
         task = name.removeprefix(f"{sweep}_on_")
         if task != name and task in TASKS:
-            return on_task(sweeps[sweep](scale), task, task_named(task))
+            return [on_task(sweeps[sweep](other), task, task_named(task)) for other in together_with(scale)]
     raise InputError(f"no sweep is called {name!r}: results over your own values need the file _request.json")
 
 

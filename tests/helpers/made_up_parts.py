@@ -45,7 +45,7 @@ def parts(folder):
 def opened_runs(folder, *points):
     """What a store says is there, and its notes."""
     with Store(folder) as opened:
-        return set(opened.open_parts(shapes(points)).itertuples(index=False, name=None)), opened.notes
+        return opened.open_parts(shapes(points)), opened.notes
 
 
 def ordered(frame):

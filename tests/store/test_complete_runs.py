@@ -148,7 +148,7 @@ def test_what_is_set_aside_twice_is_kept_twice(tmp_path):
         with Store(tmp_path) as opened:
             opened.clear()
             assert len(opened.notes) == 1
-            assert opened.open_parts(shapes("a")).empty
+            assert opened.open_parts(shapes("a")) == set()
     assert len(list((tmp_path / "_stale").iterdir())) == 3
     with pytest.raises(InputError, match=r"no results in .*first run `python -m bench run"):
         part_files.read(tmp_path)

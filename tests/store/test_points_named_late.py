@@ -24,7 +24,7 @@ def test_further_valid_points_are_asked_for_only_where_there_are_others(tmp_path
         return {"b": Shape(1)}
 
     with Store(tmp_path) as opened:
-        assert set(opened.open_parts({"a": Shape(1), "b": Shape(1)}, more)["point"]) == {"a", "b"}
+        assert opened.open_parts({"a": Shape(1), "b": Shape(1)}, more) == {("a", 0, 0), ("b", 0, 0)}
         assert asked == []
-        assert set(opened.open_parts({"a": Shape(1)}, more)["point"]) == {"a", "b"}
+        assert opened.open_parts({"a": Shape(1)}, more) == {("a", 0, 0), ("b", 0, 0)}
     assert (asked, opened.notes) == ([True], [])
