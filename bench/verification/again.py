@@ -1,9 +1,12 @@
 """Runs a finished run again: finds its point in the sweep as the code has it now, and trains it."""
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import pandas as pd
 
+from bench.data.task import Task
 from bench.errors import InputError
 from bench.execution.unit import Unit
 from bench.store.complete_runs import Points, rows_as_text
@@ -40,50 +43,34 @@ class NoData(InputError):
     """The data of a run are not on this machine, and cannot be fetched."""
 
 
-class Tasks:
-    """The data of sweeps, kept for the runs that need them again.
+def source_of(known: Sweeps, name: str, scale: str) -> tuple[Sweep, Callable[[str, int], Task]]:
+    """Return a sweep at the scale at which a run of it was made, and (name, trial) -> its data, which are kept.
 
     Args:
         known: all sweeps, by name.
     """
+    sweep = known[name](scale)
 
-    def __init__(self, known: Sweeps):
-        self.known = known
-        self._sweeps: dict[tuple[str, str], Sweep] = {}
-        self._tasks: dict[tuple[int, str, int], Any] = {}
+    @cache
+    def task(name: str, trial: int) -> Task:
+        try:
+            return sweep.task(name, trial)
+        except InputError as error:
+            raise NoData(str(error)) from None
 
-    def sweep(self, name: str, scale: str) -> Sweep:
-        """A sweep at the scale at which a run of it was made."""
-        if (name, scale) not in self._sweeps:
-            self._sweeps[name, scale] = self.known[name](scale)
-        return self._sweeps[name, scale]
-
-    def task(self, sweep: Sweep, name: str, trial: int) -> Any:
-        """Return the data of one trial; only those of the last sweep are kept, which may be large.
-
-        Raises:
-            NoData: where they cannot be had.
-        """
-        key = id(sweep), name, trial
-        if key not in self._tasks:
-            if any(sweep_id != id(sweep) for sweep_id, _, _ in self._tasks):
-                self._tasks.clear()
-            try:
-                self._tasks[key] = sweep.task(name, trial)
-            except InputError as error:
-                raise NoData(str(error)) from None
-        return self._tasks[key]
+    return sweep, task
 
 
-def prepare(run: Run, tasks: Tasks) -> Prepared:
+def prepare(run: Run, sweep: Sweep, task: Callable[[str, int], Task]) -> Prepared:
     """Find the run's point, and what is needed to train it.
+
+    Args:
+        sweep, task: of the run, from `source_of`.
 
     Raises:
         Gone: where the sweep has no such point now, or its data or a method's version are others.
         NoData: where the data of the run cannot be had.
     """
-    scale = str(run.first["scale"])
-    sweep = tasks.sweep(run.sweep, scale)
     entry = sweep.entries.get(run.algorithm)
     candidates = _candidates(entry, run) if entry else pd.DataFrame()
     if entry is None or candidates.empty:
@@ -92,7 +79,7 @@ def prepare(run: Run, tasks: Tasks) -> Prepared:
     default_task = next(iter(sweep.tasks))
     task_names = dict.fromkeys(candidates.get("task", [default_task]))
     trial = sweep.repetitions()[0][0]
-    tasks_by_name = {name: tasks.task(sweep, name, trial) for name in task_names}
+    tasks_by_name = {name: task(name, trial) for name in task_names}
     points = {point.id: (name, point) for name, group in resolve(one_entry, tasks_by_name).items() for point in group}
     point_ids = Points(shapes_of(point for _, point in points.values())).recognised(run.rows.head(1))
     if run.point not in point_ids:
@@ -101,11 +88,10 @@ def prepare(run: Run, tasks: Tasks) -> Prepared:
             "the settings, such as calibrated noise, comes out differently"
         )
     name, point = points[point_ids[run.point]]
-    origin = Origin(run.sweep, scale, sweep.delta, commit())
-    data = tasks.task(sweep, name, run.trial)
+    origin = Origin(run.sweep, str(run.first["scale"]), sweep.delta, commit())
     # With the computed numbers of the run, so that the same is trained.
     run_point = point.known_as(run.first | {"point": run.point})._replace(asked={}, computed={})
-    unit = Unit(origin, data, (run_point,), ((run.trial, run.seed),))
+    unit = Unit(origin, task(name, run.trial), (run_point,), ((run.trial, run.seed),))
     return Prepared(unit, point.computed)
 
 

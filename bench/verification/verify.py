@@ -2,8 +2,10 @@
 
 import os
 import time
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -18,8 +20,8 @@ from bench.processes import WorkerDied
 from bench.store import SCALES, of_scale
 from bench.sweeps.rows import platform_columns
 from bench.sweeps.spec import Sweeps
-from bench.verification.again import Gone, NoData, Prepared, Tasks, prepare
-from bench.verification.compared import CHAOTIC, DIFFERENT, EQUAL, ROUNDED, Difference, compared
+from bench.verification.again import Gone, NoData, Prepared, prepare, source_of
+from bench.verification.compared import CHAOTIC, DIFFERENT, EQUAL, ROUNDED, compared
 from bench.verification.drawn import Folder, Run, Sample, draw
 
 LEFT_OUT, OUTDATED, DAMAGED = "left out", "outdated", "damaged"
@@ -52,38 +54,6 @@ class Checked(NamedTuple):
     seconds: float = 0.0
 
 
-class Verification(NamedTuple):
-    """The outcome of `verify`.
-
-    checked: runs, in the order of the sweeps.
-    sweeps: number of sweeps that have results.
-    too_long: runs that were drawn and left out, since they take too long.
-    accelerated: runs that were drawn and left out, since they were made on a GPU or TPU.
-    platform: versions and machine, as columns of results.
-    seconds: that everything took.
-    """
-
-    checked: list[Checked]
-    sweeps: int
-    too_long: int
-    accelerated: int
-    platform: dict[str, str]
-    seconds: float
-
-    @property
-    def failures(self) -> list[Checked]:
-        """Runs that did not come out as they were."""
-        return [run for run in self.checked if run.outcome in FAILURES]
-
-    def count(self, outcome: str) -> int:
-        """Return how many runs had an outcome."""
-        return sum(run.outcome == outcome for run in self.checked)
-
-    def table(self) -> pd.DataFrame:
-        """Return one row per run that was drawn."""
-        return pd.DataFrame(self.checked, columns=list(Checked._fields))
-
-
 def verify(
     known: Sweeps,
     sweeps: Sequence[str],
@@ -95,7 +65,7 @@ def verify(
     seed: int,
     workers: int | str = "auto",
     quiet: bool = False,
-) -> Verification:
+) -> pd.DataFrame:
     """Draw finished runs at random, run them again and compare them row by row.
 
     Args:
@@ -108,6 +78,10 @@ def verify(
         seed: of the draw.
         workers: number of worker processes; "auto" is one per GPU, or else one per core.
         quiet: whether nothing is printed meanwhile.
+
+    Returns:
+        A row with the fields of `Checked` for each run, in the order of the sweeps. .attrs["text"] says it in words,
+        and .attrs["failed"] whether some run did not come out as it was.
 
     Raises:
         InputError: for an unknown name, or where there are no results.
@@ -138,18 +112,21 @@ def verify(
         num_workers = pool.asked or resources.automatic_workers(pool.gpus)
         sample = draw(list(folders.values()), points, 60 * minutes * num_workers, seed)
         checked = [Checked("", "", "", 0, 0, DAMAGED, what=text) for text in sample.damaged]
-        checked += _checked_runs(sample, folders, Tasks(known), pool)
-    seconds = time.monotonic() - start
-    return Verification(checked, len(folders), sample.too_long, sample.accelerated, platform_columns(), seconds)
+        checked += _checked_runs(sample, folders, known, pool)
+    table = pd.DataFrame(checked, columns=list(Checked._fields))
+    text = in_words(checked, sample, seed, time.monotonic() - start)
+    table.attrs = {"text": text, "failed": bool(table["outcome"].isin(FAILURES).any())}
+    return table
 
 
-def _checked_runs(sample: Sample, folders: dict[str, Folder], tasks: Tasks, pool: Pool) -> list[Checked]:
+def _checked_runs(sample: Sample, folders: dict[str, Folder], known: Sweeps, pool: Pool) -> list[Checked]:
     """Make all runs again, several at a time, and compare each when it is done."""
     runs = sorted(sample.runs, key=lambda run: list(folders).index(run.sweep))
     if not runs:
         return []
     checked: dict[int, Checked] = {}
     executor = pool.executor(sample.seconds)
+    source = lru_cache(maxsize=1)(partial(source_of, known))  # data may be large: those of the last sweep are kept
     pending: dict[Future[Outcome], tuple[int, Prepared, float]] = {}
 
     def report(place: int, run: Checked) -> None:
@@ -168,7 +145,7 @@ def _checked_runs(sample: Sample, folders: dict[str, Folder], tasks: Tasks, pool
             collect(wait(pending, return_when=FIRST_COMPLETED).done)
         start = time.monotonic()
         try:
-            prepared = prepare(run, tasks)
+            prepared = prepare(run, *source(run.sweep, str(run.first["scale"])))
         except NoData as error:
             report(place, _outcome_of(run, LEFT_OUT, what=str(error)))
         except Gone as error:
@@ -196,7 +173,7 @@ def _checked_run(
         raise InputError(
             f"a worker died of {run.sweep} ({in_one_line(error) or 'no message'}): free some memory, or use --workers 1"
         ) from None
-    size, what = (largest.size, str(largest)) if isinstance(largest, Difference) else (0.0, "")
+    size, what = (largest.size, str(largest)) if largest else (0.0, "")
     return _outcome_of(run, outcome, largest=size, what=what, seconds=time.monotonic() - start)
 
 
@@ -216,10 +193,17 @@ def _outcome_of(run: Run, outcome: str, **fields: Any) -> Checked:
     return Checked(run.sweep, run.algorithm, run.point, run.trial, run.seed, outcome)._replace(**fields, **origin)
 
 
-def in_words(result: Verification, seed: int) -> str:
-    """Return the outcome in a few lines: every run that is not as it was, and a summary."""
+def in_words(checked: Sequence[Checked], sample: Sample, seed: int, seconds: float) -> str:
+    """Return the outcome in a few lines: every run that is not as it was, and a summary.
+
+    Args:
+        checked: the runs that were drawn.
+        sample: of which they are.
+        seed: of the draw.
+        seconds: that everything took.
+    """
     lines = []
-    for run in result.checked:
+    for run in checked:
         name = (
             f"{run.sweep}, {run.algorithm}, point {run.point}, trial {run.trial}, seed {run.seed}" if run.sweep else ""
         )
@@ -230,30 +214,28 @@ def in_words(result: Verification, seed: int) -> str:
             lines.append(f"{CHAOTIC}: {name}: {run.what}, within the spread of its repetitions")
         elif run.outcome in (OUTDATED, DAMAGED):
             lines.append(f"{run.outcome}: {name + ': ' if name else ''}{run.what}")
-    for reason in dict.fromkeys(run.what for run in result.checked if run.outcome == LEFT_OUT):
-        lines.append(f"{LEFT_OUT}: {reason}")
-    counts = [
-        f"{result.count(outcome)} {outcome}" for outcome in (EQUAL, ROUNDED, CHAOTIC, LEFT_OUT) if result.count(outcome)
-    ]
-    rounded = max((run.largest for run in result.checked if run.outcome == ROUNDED), default=0.0)
-    counts = [f"{words} (at most {rounded:.0e})" if words.endswith(ROUNDED) else words for words in counts]
-    counts += [f"{len(result.failures)} NOT as they were"] if result.failures else ["none different"]
-    sweeps = {run.sweep for run in result.checked if run.sweep}  # a damaged file has none
-    origins = sorted({f"jax {run.jax_version} on {run.device}" for run in result.checked if run.jax_version})
+    lines += dict.fromkeys(f"{LEFT_OUT}: {run.what}" for run in checked if run.outcome == LEFT_OUT)
+    numbers = Counter(run.outcome for run in checked)
+    rounded = max((run.largest for run in checked if run.outcome == ROUNDED), default=0.0)
+    words = {EQUAL: EQUAL, ROUNDED: f"{ROUNDED} (at most {rounded:.0e})", CHAOTIC: CHAOTIC, LEFT_OUT: LEFT_OUT}
+    counts = [f"{numbers[outcome]} {text}" for outcome, text in words.items() if numbers[outcome]]
+    failures = sum(numbers[outcome] for outcome in FAILURES)
+    counts.append(f"{failures} NOT as they were" if failures else "none different")
+    sweeps = {run.sweep for run in checked if run.sweep}  # a damaged file has none
+    origins = sorted({f"jax {run.jax_version} on {run.device}" for run in checked if run.jax_version})
+    platform = platform_columns()
     lines.append(
-        f"{len(result.checked)} runs of {len(sweeps)} sweeps, drawn by seed {seed}, were "
-        f"run again in {result.seconds:,.0f} s: {', '.join(counts)}"
+        f"{len(checked)} runs of {len(sweeps)} sweeps, drawn by seed {seed}, were run again in {seconds:,.0f} s: "
+        f"{', '.join(counts)}"
     )
-    lines.append(
-        f"there: {'; '.join(origins)}; here: jax {result.platform['jax_version']} on {result.platform['device']}"
-    )
-    if result.accelerated:
+    lines.append(f"there: {'; '.join(origins)}; here: jax {platform['jax_version']} on {platform['device']}")
+    if sample.accelerated:
         lines.append(
-            f"{result.accelerated} further draws were of runs of a GPU or TPU, which rounds products of matrices to "
+            f"{sample.accelerated} further draws were of runs of a GPU or TPU, which rounds products of matrices to "
             "fewer digits: they are not run again"
         )
-    if result.too_long:
+    if sample.too_long:
         lines.append(
-            f"{result.too_long} further draws were of runs too long for the time allowed: --minutes gives more"
+            f"{sample.too_long} further draws were of runs too long for the time allowed: --minutes gives more"
         )
     return "\n".join(lines)
