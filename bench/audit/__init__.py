@@ -12,7 +12,7 @@ compares what the canary changes with the noise there. A game (`game`), which is
 the noise and of the sampling, makes thousands of independent runs with and without the canary (Jagielski, Ullman, Oprea
 2020; Nasr et al. 2021, 2023). Both use tasks on which a canary is as visible as the theory allows (`tasks`), and call
 the method's own functions. The estimators are those of jax_privacy, but for that of Gaussian noise
-(`bounds.gaussian_bound`).
+(`bounds.lower_bound`).
 
     from bench.audit import audit, audit_outputs
     audit("ppsgd").refuted

@@ -7,6 +7,7 @@ error rates has half of the significance, so that both directions (the canary mo
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import dp_accounting as dp
@@ -15,7 +16,7 @@ from jax_privacy import auditing
 from scipy import special, stats
 
 Scores = tuple[np.ndarray, np.ndarray]  # of the runs (with, without the canary), each [run]
-
+Score = Callable[[np.ndarray], np.ndarray]  # of runs [run, feature], [run]
 
 SHIFT, SCALE = "shift", "scale"  # what a score looks at: where what is public lies, or how large its changes are
 
@@ -81,41 +82,49 @@ def epsilon_at(delta: float, misses, alarms):
     return np.fmax(np.fmax(*epsilons), 0.0)
 
 
-def choose(tests: Sequence[Test], declared: Mapping[float, float], significance: float) -> Choice:
-    """Return the test, threshold and delta at which pilot runs prove the largest fraction of the declared epsilon.
+def choose(tests: Sequence[Test], declared: Mapping[float, float], significance: float, *, gaussian: bool) -> Choice:
+    """Return the test, threshold and delta at which pilot runs prove the largest share of the declared epsilon, or, for
+    Gaussian noise, the largest mu.
 
     Args:
-        declared: delta -> epsilon.
+        declared: delta -> epsilon; of a single delta any epsilon leads to the same choice.
+        gaussian: whether all noise is Gaussian and nothing is sampled.
     """
-    choice, largest_share = Choice(tests[0], 0.0, 0.0), -1.0
+    choice, largest = Choice(tests[0], 0.0, next(iter(declared))), -math.inf
     for test in tests:
         grid = thresholds(*test.pilot)
         rates = error_rates(*test.pilot, grid, significance)
         for delta, epsilon in declared.items():
-            epsilons = epsilon_at(delta, *rates)
-            share = float(epsilons.max()) / max(epsilon, SMALLEST)
-            if share > largest_share:
-                choice, largest_share = Choice(test, float(grid[np.argmax(epsilons)]), delta), share
+            proven = separation(*rates) if gaussian else epsilon_at(delta, *rates)
+            share = float(proven.max()) / max(epsilon, SMALLEST)
+            if share > largest:
+                choice, largest = Choice(test, float(grid[np.argmax(proven)]), delta), share
     return choice
 
 
-def proven_epsilon(choice: Choice, scores: Scores, significance: float) -> float:
-    """Return the epsilon that other runs than the pilot prove at the chosen delta and threshold."""
-    auditor = auditing.CanaryScoreAuditor(*scores)
-    strategy = auditing.Explicit(choice.threshold)
-    return float(
-        auditor.epsilon_clopper_pearson(significance, choice.delta, one_sided=False, threshold_strategy=strategy)
-    )
+def lower_bound(
+    tests: Sequence[Test], declared: Mapping[float, float], significance: float, *, gaussian: bool = False
+) -> tuple[Choice, float]:
+    """Return what pilot runs choose, and the epsilon at the chosen delta that the other runs prove.
 
-
-def rate_bound(tests: Sequence[Test], declared: Mapping[float, float], significance: float) -> tuple[float, float]:
-    """Return a delta and the epsilon proven at it, as `choose` and `proven_epsilon` find them.
+    For Gaussian noise without sampling, the trade-off of errors is that of two Gaussians (Dong, Roth, Su 2022). There
+    two error rates give mu = Phi^-1(1 - alarms) - Phi^-1(misses), and mu gives the whole curve, also where no run ever
+    falls. (`epsilon_from_gdp` of jax_privacy 2.0 is no lower bound: it takes the absolute value of mu, and so treats an
+    interval that is too wide to prove anything as evidence.)
 
     Args:
-        declared: delta -> epsilon.
+        declared, gaussian: as for `choose`.
     """
-    choice = choose(tests, declared, significance)
-    return choice.delta, proven_epsilon(choice, choice.test.held_out_scores(), significance)
+    choice = choose(tests, declared, significance, gaussian=gaussian)
+    scores = choice.test.held_out_scores()
+    if gaussian:
+        mu = float(separation(*error_rates(*scores, [choice.threshold], significance))[0])
+        return choice, float(dp.get_epsilon_gaussian(1 / mu, choice.delta)) if mu > 0 else 0.0
+    strategy = auditing.Explicit(choice.threshold)
+    epsilon = auditing.CanaryScoreAuditor(*scores).epsilon_clopper_pearson(
+        significance, choice.delta, one_sided=False, threshold_strategy=strategy
+    )
+    return choice, float(epsilon)
 
 
 def separation(misses, alarms):
@@ -123,90 +132,17 @@ def separation(misses, alarms):
     return stats.norm.isf(alarms) - stats.norm.ppf(misses)
 
 
-def choose_gaussian(tests: Sequence[Test], delta: float, significance: float) -> Choice:
-    """Return the test and threshold at which pilot runs prove the largest mu."""
-    choice, largest = Choice(tests[0], 0.0, delta), -math.inf
-    for test in tests:
-        grid = thresholds(*test.pilot)
-        mus = separation(*error_rates(*test.pilot, grid, significance))
-        if mus.max() > largest:
-            choice, largest = Choice(test, float(grid[np.argmax(mus)]), delta), float(mus.max())
-    return choice
-
-
-def proven_gaussian_epsilon(choice: Choice, scores: Scores, significance: float) -> float:
-    """Return the epsilon at the chosen delta of a mechanism whose trade-off of errors is that of Gaussians (Dong, Roth,
-    Su 2022), which other runs than the pilot prove.
-
-    It is valid only for Gaussian noise without sampling. There two error rates give
-    mu = Phi^-1(1 - alarms) - Phi^-1(misses), and mu gives the whole curve, also where no run ever falls.
-    (`epsilon_from_gdp` of jax_privacy 2.0 is no lower bound: it takes the absolute value of mu, and so treats an
-    interval that is too wide to prove anything as evidence.)
-    """
-    mu = float(separation(*error_rates(*scores, [choice.threshold], significance))[0])
-    return epsilon_of_mu(mu, choice.delta)
-
-
-def epsilon_of_mu(mu: float, delta: float) -> float:
-    """Return the epsilon at delta of Gaussians that are mu standard deviations apart."""
-    return float(dp.get_epsilon_gaussian(1 / mu, delta)) if mu > 0 else 0.0
-
-
-def gaussian_bound(tests: Sequence[Test], delta: float, significance: float) -> float:
-    """Return the epsilon at delta that `choose_gaussian` and `proven_gaussian_epsilon` find."""
-    choice = choose_gaussian(tests, delta, significance)
-    return proven_gaussian_epsilon(choice, choice.test.held_out_scores(), significance)
-
-
-class Likelihood(NamedTuple):
-    """The score that separates best if a canary moves what is public as it did in simulated runs, under known noise.
-
-    centre, scale: of what is public without the canary, [feature]; features are counted in units of scale.
-    precision: inverse of the covariance without the canary, [feature, feature], which determines Gaussian noise.
-    laplace: whether noise is independent Laplace noise instead.
-    moves: how far the canary moved what is public, (in one world, in the other), each [simulated run, feature].
-    """
-
-    centre: np.ndarray
-    scale: np.ndarray
-    precision: np.ndarray
-    laplace: bool
-    moves: tuple[np.ndarray, np.ndarray]
-
-    def __call__(self, outputs: np.ndarray) -> np.ndarray:
-        """Return the log of the likelihood ratio of runs [run, feature], [run]."""
-        outputs = (outputs - self.centre) / self.scale
-        whitened = outputs @ self.precision
-
-        def log_likelihood(moves: np.ndarray) -> np.ndarray:
-            # Moves that differ only by rounding count as one, which is kept unrounded. What is public may hold a number
-            # twice, and a move that differs between the two places would look like the move of a number without noise.
-            rounded = np.round(moves / self.scale, 3)
-            _, index, count = np.unique(rounded, axis=0, return_index=True, return_counts=True)
-            distinct = moves[index] / self.scale
-            if self.laplace:
-                ratios = np.stack([_laplace_ratio(outputs[:, move != 0], move[move != 0]) for move in distinct], axis=1)
-            else:
-                ratios = whitened @ distinct.T - np.einsum("mf,fg,mg->m", distinct, self.precision, distinct) / 2
-            return np.asarray(special.logsumexp(ratios, axis=1, b=count / len(moves)))
-
-        return log_likelihood(self.moves[0]) - log_likelihood(self.moves[1])
-
-
-def _laplace_ratio(outputs: np.ndarray, move: np.ndarray) -> np.ndarray:
-    """Return the log of the likelihood ratio of runs [run, feature] with and without this move [feature], under Laplace
-    noise of variance 1.
-    """
-    return 2**0.5 * (np.abs(outputs) - np.abs(outputs - move)).sum(1)
-
-
-def likelihoods(reference: np.ndarray, moves: tuple[np.ndarray, np.ndarray]) -> tuple[Likelihood, Likelihood]:
-    """Return scores for Gaussian and for Laplace noise, from runs without a canary [run, feature], and from how far a
-    canary moves what is public.
+def likelihoods(reference: np.ndarray, moves: tuple[np.ndarray, np.ndarray]) -> tuple[Score, Score]:
+    """Return the scores that separate best, for Gaussian and for independent Laplace noise, if a canary moves what is
+    public as it did in simulated runs: the log of the likelihood ratio of runs [run, feature], [run].
 
     The covariance separates Gaussian noise that is correlated between rounds, such as that of prefix sums. Where the
     canary moves another round in every run, as with sampling, the likelihood averages over all of these moves. A
     feature without noise that the canary moves decides.
+
+    Args:
+        reference: runs without a canary, [run, feature].
+        moves: how far the canary moved what is public, (in one world, in the other), each [simulated run, feature].
     """
     spread = np.abs(np.concatenate(moves)).max(0, initial=0.0)
     scale = np.maximum(reference.std(0), spread / 1e3)
@@ -214,4 +150,30 @@ def likelihoods(reference: np.ndarray, moves: tuple[np.ndarray, np.ndarray]) -> 
     centre = reference.mean(0)
     covariance = np.atleast_2d(np.cov(((reference - centre) / scale).T)) if len(scale) else np.zeros((0, 0))
     precision = np.linalg.inv(covariance + 1e-9 * np.eye(len(scale)))
-    return Likelihood(centre, scale, precision, False, moves), Likelihood(centre, scale, precision, True, moves)
+
+    def ratio(outputs: np.ndarray, *, laplace: bool) -> np.ndarray:
+        outputs = (outputs - centre) / scale
+        whitened = outputs @ precision
+
+        def log_likelihood(moves: np.ndarray) -> np.ndarray:
+            # Moves that differ only by rounding count as one, which is kept unrounded. What is public may hold a number
+            # twice, and a move that differs between the two places would look like the move of a number without noise.
+            rounded = np.round(moves / scale, 3)
+            _, index, count = np.unique(rounded, axis=0, return_index=True, return_counts=True)
+            distinct = moves[index] / scale
+            if laplace:
+                ratios = np.stack([_laplace_ratio(outputs[:, move != 0], move[move != 0]) for move in distinct], axis=1)
+            else:
+                ratios = whitened @ distinct.T - np.einsum("mf,fg,mg->m", distinct, precision, distinct) / 2
+            return np.asarray(special.logsumexp(ratios, axis=1, b=count / len(moves)))
+
+        return log_likelihood(moves[0]) - log_likelihood(moves[1])
+
+    return partial(ratio, laplace=False), partial(ratio, laplace=True)
+
+
+def _laplace_ratio(outputs: np.ndarray, move: np.ndarray) -> np.ndarray:
+    """Return the log of the likelihood ratio of runs [run, feature] with and without this move [feature], under Laplace
+    noise of variance 1.
+    """
+    return 2**0.5 * (np.abs(outputs) - np.abs(outputs - move)).sum(1)

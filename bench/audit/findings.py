@@ -1,13 +1,13 @@
 """The result for one way of accounting: the bounds of the game, and what replay measured."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import dp_accounting as dp
 
 from bench.audit import bounds
-from bench.audit.bounds import SHIFT, Choice, Test
+from bench.audit.bounds import SHIFT, Test
 from bench.audit.replay import TOLERANCE, parallel_events
 from bench.audit.subject import epsilon_spent
 from bench.privacy.accounting.atoms import atoms_of
@@ -104,20 +104,19 @@ def by_game(release: Release, released: int, tests: Sequence[Test], significance
         significance: of each bound. Ways of accounting with one relation share all bounds but that at another delta.
     """
     delta, declared = release.delta, epsilon_spent(release, released)
-
-    def bound(test: str, choice: Choice, epsilon: float, proven_epsilon=bounds.proven_epsilon) -> Bound:
-        lower_bound = proven_epsilon(choice, choice.test.held_out_scores(), significance)
-        return Bound(test, choice.delta, epsilon, lower_bound, choice.test.kind)
-
-    results = [bound("game", bounds.choose(tests, {delta: 0.0}, significance), declared)]
-    if is_gaussian(release, released):
-        choice = bounds.choose_gaussian(tests, delta, significance)
-        results.append(bound("Gaussian", choice, declared, bounds.proven_gaussian_epsilon))
+    epsilons = {delta: declared}
     if declared < math.inf:
-        epsilons = {level: epsilon_spent(release, released, level) for level in (delta, *OTHER_DELTAS)}
-        finite = {level: epsilon for level, epsilon in epsilons.items() if epsilon < math.inf}
-        choice = bounds.choose(tests, finite, significance)
-        results.append(bound("other delta", choice, epsilons[choice.delta]))
+        epsilons |= {level: epsilon_spent(release, released, level) for level in OTHER_DELTAS}
+
+    def bound(test: str, levels: Mapping[float, float], *, gaussian: bool = False) -> Bound:
+        choice, lower_bound = bounds.lower_bound(tests, levels, significance, gaussian=gaussian)
+        return Bound(test, choice.delta, epsilons[choice.delta], lower_bound, choice.test.kind)
+
+    results = [bound("game", {delta: 1.0})]
+    if is_gaussian(release, released):
+        results.append(bound("Gaussian", {delta: 1.0}, gaussian=True))
+    if declared < math.inf:
+        results.append(bound("other delta", {level: value for level, value in epsilons.items() if value < math.inf}))
     return tuple(results)
 
 

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from scipy import stats
 
-from bench.audit.bounds import SCALE, SHIFT, Scores, Test, likelihoods
+from bench.audit.bounds import SCALE, SHIFT, Score, Scores, Test, likelihoods
 from bench.audit.scales import World, scales
 from bench.audit.subject import Subject, data_of, run
 from bench.errors import InputError
@@ -20,8 +20,6 @@ from bench.errors import InputError
 PILOT = 1 / 3  # of the runs
 MOVES = 128  # simulated runs that show how a canary moves what is public; the time of a score grows with them
 HEAVY_TAILS = 0.3  # excess kurtosis from which a score for Laplace noise is tried, too; that of Laplace noise is 3
-
-Score = Callable[[np.ndarray], np.ndarray]
 
 
 def play(subject: Subject, relation: str, shapes: Sequence[str], *, runs: int, seed: int) -> list[Test]:

@@ -222,10 +222,10 @@ def audit_outputs(
 
     def bounds_of(tests: Sequence[Test]) -> dict[str, float]:
         # One bound, of the test that looks best on the pilot runs: taking the better of two bounds would be another.
-        results = {GAME: bounds.rate_bound(tests, {delta: 0.0}, significance)[1]}
-        if gaussian is not False:
-            results[GAUSSIAN] = bounds.gaussian_bound(tests, delta, significance)
-        return results
+        names = [GAME] if gaussian is False else [GAME, GAUSSIAN]
+        return {
+            name: bounds.lower_bound(tests, {delta: 1.0}, significance, gaussian=name == GAUSSIAN)[1] for name in names
+        }
 
     def smallest_factor(normal: bool | None, tests_with: Callable[[float], Sequence[Test]]) -> float:
         place = bisect_left(FACTORS, True, key=lambda factor: _exceeds(bounds_of(tests_with(factor)), epsilon, normal))
@@ -241,7 +241,7 @@ def audit_outputs(
     groups = {kind: [test for test in tests if test.kind == kind] for kind in (FINITE, SHIFT, SCALE)}
     lower_bounds = bounds_of(tests)
     best_kind = max((kind for kind in groups if groups[kind]), key=lambda kind: tuple(bounds_of(groups[kind]).values()))
-    difference = _difference(bounds.choose(groups[SHIFT], {delta: 0.0}, significance).test)
+    difference = _difference(bounds.choose(groups[SHIFT], {delta: 1.0}, significance, gaussian=False).test)
     too_small = factor_of_runs = unseen_factor = factor_if_gaussian = None
     if not _exceeds(lower_bounds, epsilon, gaussian is not False):
         factor_of_runs = smallest_factor(gaussian, ideal)
