@@ -59,6 +59,6 @@ def attack(
     use_compilation_cache()
     chosen = [] if epsilons is None else [epsilons] if isinstance(epsilons, int | float) else list(epsilons)
     options = {"runs": runs, "split": split, "seed": seed, "fresh": fresh, "say": say}
-    rows = whole.attack_all(task, methods, epsilons=chosen, board=board, out=Path(out), **options)
+    rows = whole.attack_all(task, methods, chosen, board=board, out=Path(out), **options)
     rows.attrs["page"] = str(board_folder(board, out) / task / whole.PAGE)
     return rows

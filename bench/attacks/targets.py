@@ -3,13 +3,15 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
+from bench.algorithms.base import Method
 from bench.attacks.runs import Attacked
 from bench.attacks.units import without_evaluation
 from bench.comparison.board import protocol_on_board
+from bench.comparison.problem import Problem
 from bench.comparison.problems import problem
 from bench.comparison.protocol import board_folder
 from bench.comparison.result import at_end
@@ -23,20 +25,13 @@ from bench.sweeps.spec import arguments
 class Target(NamedTuple):
     """A method at one epsilon.
 
-    label: its name on the board.
-    target_epsilon: the epsilon that its noise was calibrated for; inf without noise.
-    epsilon, delta: as declared.
-    neighbors, adversary: of the declaration.
+    declared: the columns of its row that say what is attacked: task, method, the epsilon that its noise was calibrated
+        for (inf without noise), and the privacy that is declared.
     point: the board's id of these settings.
     attacked: the method with its settings.
     """
 
-    label: str
-    target_epsilon: float
-    epsilon: float
-    delta: float
-    neighbors: str
-    adversary: str
+    declared: dict[str, Any]
     point: str
     attacked: Attacked
 
@@ -45,13 +40,11 @@ class Targets(NamedTuple):
     """What is attacked on a task.
 
     folder: of the board's task.
-    unit: of privacy.
     targets: the methods, each at each epsilon.
     silent_labels: methods that were asked for and release nothing.
     """
 
     folder: Path
-    unit: str
     targets: list[Target]
     silent_labels: list[str]
 
@@ -111,27 +104,28 @@ def targets(
                     f"{folder} has version {row['version']:g} of {label}, but this is version {method.version}: "
                     f"{remedy}"
                 )
-            found.append(_target(label, method, row, bare_task, split))
+            found.append(_target(setup, method, row, bare_task))
     silent_labels = [label for label in chosen if not (private["algorithm"] == label).any()]
     if not found:
         raise InputError(
             f"{', '.join(silent_labels)} of {folder} release nothing, so nothing can be attacked: name another"
         )
-    return Targets(folder, setup.privacy_unit, found, silent_labels)
+    return Targets(folder, found, silent_labels)
 
 
-def _target(label: str, method, row: dict, task: Task, split: int) -> Target:
+def _target(setup: Problem, method: Method, row: dict, task: Task) -> Target:
     args = arguments(method, {name: value for name, value in row.items() if not pd.isna(value)})
     method.fits(task, **args)
     readings = method.readings(task, delta=row["delta"], **args)
     release = readings[row["reading"]] if row["reading"] in readings else readings["paper"]
-    return Target(
-        label=label,
-        target_epsilon=float(row["target_epsilon"]),
-        epsilon=float(row["spent"]),
-        delta=float(row["delta"]),
-        neighbors=str(row["neighbors_compared"]),
-        adversary=release.protects_against if math.isfinite(row["target_epsilon"]) else "nobody",
-        point=str(row["point"]),
-        attacked=Attacked(method, args, int(row["num_rounds"]), task, split),
-    )
+    declared = {
+        "task": setup.name,
+        "method": row["algorithm"],
+        "target_epsilon": row["target_epsilon"],
+        "epsilon": row["spent"],
+        "delta": row["delta"],
+        "privacy_unit": setup.privacy_unit,
+        "neighbors": row["neighbors_compared"],
+        "protects_against": release.protects_against if math.isfinite(row["target_epsilon"]) else "nobody",
+    }
+    return Target(declared, row["point"], Attacked(method, args, int(row["num_rounds"]), task, row["trial"]))

@@ -17,9 +17,9 @@ from bench.analysis.kept import Table
 from bench.analysis.tables import markdown
 from bench.attacks import membership, units
 from bench.attacks.runs import scores
-from bench.attacks.targets import Target, Targets, targets
-from bench.errors import InputError
+from bench.attacks.targets import Target, targets
 from bench.execution.progress import Increment, Meter, duration
+from bench.inputs.values import check_range
 from bench.sweeps.rows import commit
 
 KEY = ["method", "target_epsilon"]
@@ -31,71 +31,60 @@ NO_RATIO = "scores are not finite"
 
 def attack_all(
     task: str,
-    labels: Sequence[str] = (),
+    labels: Sequence[str],
+    epsilons: Sequence[float],
     *,
-    epsilons: Sequence[float] = (),
-    board: str = "board",
-    out: Path = Path("results"),
-    runs: int = 64,
-    split: int = 0,
-    seed: int = 0,
-    fresh: bool = False,
-    say: Callable[[str], None] = lambda line: None,
+    board: str,
+    out: Path,
+    fresh: bool,
+    say: Callable[[str], None],
+    runs: int,
+    split: int,
+    seed: int,
 ) -> pd.DataFrame:
-    """Attack methods of a board; write attacks.csv and attacks.md into the folder of the board's task.
+    """Return the table of `bench.attacks.attack`, in the files attacks.csv and attacks.md of the board's task.
 
     Args:
-        task, labels, epsilons, board, out, split: as for `targets.targets`.
-        runs: of the membership attack.
-        seed: of membership and of all runs.
-        fresh: attack all again; the earlier table is kept as earlier-attacks.csv.
-        say: receives a line after each row, and some while one is computed.
-
-    Returns:
-        The rows of attacks.csv.
-
-    Raises:
-        InputError: for an option out of range, files that cannot be read or written, a table of attacks with other
-            options, and as `targets.targets`.
+        task, labels, epsilons, board, out: as for `targets.targets`.
+        runs, split, seed: of all rows.
     """
     options = {"runs": runs, "split": split, "seed": seed}
-    _check(options)
+    check_range("runs", runs, FEWEST_RUNS <= runs <= MOST_RUNS, f"give {FEWEST_RUNS} to {MOST_RUNS:,}")
+    check_range("seed", seed, 0 <= seed < 100_000, "give 0 to 99,999")
     plan = targets(task, labels, epsilons, board=board, out=out, split=split)
     table, code = Table(plan.folder / TABLE, "attacks", options, page), commit()
     table.begin(fresh=fresh)
-    rows, path = _earlier_rows(table), table.path
-    settings = {
-        (target.label, target.target_epsilon): (target.point, target.attacked.method.version) for target in plan.targets
-    }  # of what is asked for; other rows stay as they are
-    current = [
-        settings.get(key, values) == values
-        for key, values in zip(_tuples(rows, KEY), _tuples(rows, ["point", "version"]), strict=True)
-    ]
-    rows = rows[np.array(current, bool)]
-    pending = [
-        target for target in plan.targets if (target.label, target.target_epsilon) not in set(_tuples(rows, KEY))
-    ]
+    rows = {tuple(row[name] for name in KEY): row for row in _earlier_rows(table).to_dict("records")}
+    asked = {tuple(target.declared[name] for name in KEY): target for target in plan.targets}
+    for key, target in asked.items():  # rows that are not asked for stay as they are
+        if key in rows and (rows[key]["point"], rows[key]["version"]) != (target.point, target.attacked.method.version):
+            del rows[key]
+    pending = {key: target for key, target in asked.items() if key not in rows}
+
+    def write() -> pd.DataFrame:
+        ordered = pd.DataFrame(list(rows.values())).sort_values(KEY, kind="stable", ignore_index=True)
+        table.write(ordered)
+        return ordered
+
     if not pending:
-        table.write(rows)
-        say(f"{path} has all {len(plan.targets)} of these attacks already")
-        return rows
-    task_attacked = pending[0].attacked.task
-    roster = units.units_of(task_attacked, plan.unit, runs, seed)
-    with Meter(f"attacks on {task}", runs * sum(target.attacked.rounds for target in pending), say=say) as meter:
-        for place, target in enumerate(pending, 1):
-            row = _row(target, roster, plan, options, _timed_report(meter)) | {"commit": code}
-            row_table = pd.DataFrame([row])
-            rows = pd.concat([rows, row_table], ignore_index=True) if len(rows) else row_table
-            rows = rows.sort_values(KEY, kind="stable", ignore_index=True)
-            table.write(rows)
+        say(f"{table.path} has all {len(asked)} of these attacks already")
+        return write()
+    first = next(iter(pending.values()))
+    roster = units.units_of(first.attacked.task, first.declared["privacy_unit"], runs, seed)
+    run_rounds = runs * sum(target.attacked.rounds for target in pending.values())
+    with Meter(f"attacks on {task}", run_rounds, say=say) as meter:
+        for place, ((label, epsilon), target) in enumerate(pending.items(), 1):
+            row = _row(target, roster, options, _timed_report(meter)) | {"commit": code}
+            rows[label, epsilon] = row
+            write()
             outlook = f"; about {duration(meter.left_s())} left" if place < len(pending) else ""
-            at = "without noise" if math.isinf(target.target_epsilon) else f"at epsilon {target.target_epsilon:g}"
+            at = "without noise" if math.isinf(epsilon) else f"at epsilon {epsilon:g}"
             rates = ", ".join(f"{row[f'tpr_at_{fpr:g}']:.4f} at FPR {fpr:g}" for fpr in RATES)
             result = f"TPR {rates}, {row['seconds_per_run']:.2f} s a run"
-            say(f"attack {place} of {len(pending)}, {target.label} {at}: {result}{outlook}")
+            say(f"attack {place} of {len(pending)}, {label} {at}: {result}{outlook}")
     for label in plan.silent_labels:
         say(f"{label} releases nothing, so there is nothing to attack")
-    return rows
+    return write()
 
 
 def _timed_report(meter: Meter) -> Callable[[int], None]:
@@ -111,7 +100,7 @@ def _timed_report(meter: Meter) -> Callable[[int], None]:
 
 
 def _row(
-    target: Target, roster: units.Units, plan: Targets, options: Mapping[str, int], on_block: Callable[[int], None]
+    target: Target, roster: units.Units, options: Mapping[str, int], on_block: Callable[[int], None]
 ) -> dict[str, Any]:
     """Attack one method at one epsilon."""
     runs, seed, start = options["runs"], options["seed"], time.monotonic()
@@ -123,17 +112,8 @@ def _row(
     notes = [] if finite else [NO_RATIO]
     ratios = membership.likelihood_ratios(scored, roster.members) if finite else np.full(scored.shape, np.nan)
     rates = membership.rates(ratios, roster.members, RATES, seed=seed)
-    row: dict[str, Any] = {
-        "task": plan.folder.name,
-        "method": target.label,
-        "target_epsilon": target.target_epsilon,
-        "epsilon": target.epsilon,
-        "delta": target.delta,
-        "privacy_unit": roster.kind,
-        "neighbors": target.neighbors,
-        "protects_against": target.adversary,
-    }
-    epsilon, delta = units.allowance(roster.kind, target.epsilon, target.delta, target.neighbors)
+    row = dict(target.declared)
+    epsilon, delta = units.allowance(roster.kind, row["epsilon"], row["delta"], row["neighbors"])
     for fpr, estimate in rates.at.items():
         name = f"tpr_at_{fpr:g}"
         row |= {name: estimate.share, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
@@ -205,17 +185,3 @@ def _earlier_rows(table: Table) -> pd.DataFrame:
 
     rows = table.earlier([*KEY, "point", "version", "commit"], check, text=["point", "notes"])
     return rows.astype({"target_epsilon": float})
-
-
-def _tuples(rows: pd.DataFrame, names: list[str]) -> list[tuple]:
-    return list(rows[names].itertuples(index=False, name=None))
-
-
-def _check(options: Mapping[str, int]) -> None:
-    """Refuse options out of range."""
-    for name, fits, remedy in (
-        ("runs", FEWEST_RUNS <= options["runs"] <= MOST_RUNS, f"give {FEWEST_RUNS} to {MOST_RUNS:,}"),
-        ("seed", 0 <= options["seed"] < 100_000, "give 0 to 99,999"),
-    ):
-        if not fits:
-            raise InputError(f"{name} is {options[name]}: {remedy}")

@@ -28,6 +28,7 @@ from bench.audit.subject import (
 from bench.audit.tasks import BESIDES, FAMILIES, SHAPES
 from bench.audit.text import text_of
 from bench.errors import InputError, in_one_line
+from bench.inputs.values import check_range
 from bench.privacy.events import ADD_OR_REMOVE
 
 FEWEST_RUNS = 300
@@ -275,13 +276,9 @@ def _task_audit(
 
 def check(epsilon: float, delta: float, rounds: int, runs: int, confidence: float, seed: int) -> None:
     """Refuse options of an audit that are out of range."""
-    for option, value, fits, remedy in (
-        ("epsilon", epsilon, 0 < epsilon < math.inf, "give a finite number above 0"),
-        ("delta", delta, 0 < delta < 1, "give a probability between 0 and 1"),
-        ("rounds", rounds, 1 <= rounds <= MOST_ROUNDS, f"give 1 to {MOST_ROUNDS:,}"),
-        ("runs", runs, FEWEST_RUNS <= runs <= MOST_RUNS, f"give {FEWEST_RUNS} to {MOST_RUNS:,}"),
-        ("confidence", confidence, 0.5 < confidence < 1, "give a probability above 1/2 and below 1"),
-        ("seed", seed, 0 <= seed < 2**31 - 2, "give 0 or more, and less than two billion"),
-    ):
-        if not fits:
-            raise InputError(f"{option} is {value}: {remedy}")
+    check_range("epsilon", epsilon, 0 < epsilon < math.inf, "give a finite number above 0")
+    check_range("delta", delta, 0 < delta < 1, "give a probability between 0 and 1")
+    check_range("rounds", rounds, 1 <= rounds <= MOST_ROUNDS, f"give 1 to {MOST_ROUNDS:,}")
+    check_range("runs", runs, FEWEST_RUNS <= runs <= MOST_RUNS, f"give {FEWEST_RUNS} to {MOST_RUNS:,}")
+    check_range("confidence", confidence, 0.5 < confidence < 1, "give a probability above 1/2 and below 1")
+    check_range("seed", seed, 0 <= seed < 2**31 - 2, "give 0 or more, and less than two billion")

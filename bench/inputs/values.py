@@ -24,6 +24,12 @@ def as_float(name: str, value: Any) -> float:
         raise InputError(f"{name} is too large: give at most {LARGEST:.2g}") from None
 
 
+def check_range(name: str, value: Any, fits: bool, remedy: str) -> None:
+    """Refuse a value that does not fit, with the remedy."""
+    if not fits:
+        raise InputError(f"{name} is {value}: {remedy}")
+
+
 def values(text: str) -> list[Any]:
     """Parse values: "log:LOW:HIGH:COUNT", "lin:LOW:HIGH:COUNT", or a list, "0.1,1,inf" or "a,b".
 

@@ -16,6 +16,7 @@ from bench.execution import resources
 from bench.execution.executor import Executor
 from bench.execution.pool import Pool
 from bench.execution.unit import Outcome
+from bench.inputs.values import check_range
 from bench.processes import WorkerDied
 from bench.store import SCALES, of_scale
 from bench.sweeps.rows import platform_columns
@@ -92,12 +93,9 @@ def verify(
     for name in sweeps:
         if name not in known:
             raise unknown_name("sweep", name, known)
-    if not 1 <= points <= 100_000:
-        raise InputError(f"the number of points is {points}: it must be at least 1 and at most 100,000")
-    if seed < 0:
-        raise InputError(f"the seed of the draw is {seed}: it must be at least 0")
-    if not minutes > 0:
-        raise InputError(f"the number of minutes is {minutes}: it must be above 0")
+    check_range("the number of points", points, 1 <= points <= 100_000, "it must be at least 1 and at most 100,000")
+    check_range("the seed of the draw", seed, seed >= 0, "it must be at least 0")
+    check_range("the number of minutes", minutes, minutes > 0, "it must be above 0")
     folders = {name: Folder(of_scale(results, scale, name)) for name in sweeps or known}
     if unused := [name for name in sweeps if not folders[name].parts]:
         raise InputError(

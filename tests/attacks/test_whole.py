@@ -10,7 +10,7 @@ from calling import caller
 from listed_tasks import put
 
 from bench import __main__ as command
-from bench.attacks import whole
+from bench.attacks import attack, whole
 from bench.attacks.targets import targets
 from bench.errors import InputError
 
@@ -29,7 +29,7 @@ def made(tmp_path_factory):
     """The results folder of attacks on all of the board, the rows, and what was said."""
     out, said = tmp_path_factory.mktemp("attacked"), []
     tiny_attacks.board(out)
-    rows = whole.attack_all("tiny", out=out, say=said.append, **FEW)
+    rows = attack("tiny", out=out, say=said.append, **FEW)
     return out, rows, said
 
 
@@ -38,7 +38,7 @@ def never(monkeypatch):
     """A row that is computed fails the test."""
 
     def computed(one, *_, **__):
-        pytest.fail(f"{one.label} at {one.target_epsilon} would be attacked again")
+        pytest.fail(f"{one.declared} would be attacked again")
 
     monkeypatch.setattr(whole, "_row", computed)
 
@@ -46,14 +46,17 @@ def never(monkeypatch):
 def test_the_board_chooses_what_is_attacked(made):
     out, _, _ = made
     found = targets("tiny", [], [], board="board", out=out, split=0)
-    assert [(one.label, one.target_epsilon) for one in found.targets] == [("DP-FedAvg", 1.0), ("DP-FedAvg", math.inf)]
+    assert [tuple(one.declared[name] for name in whole.KEY) for one in found.targets] == [
+        ("DP-FedAvg", 1.0),
+        ("DP-FedAvg", math.inf),
+    ]
     private, bare = found.targets
     assert private.attacked.args["noise_multiplier"] == 6.0
     assert private.attacked.rounds == 4
     assert private.attacked.task.evaluation is None
-    assert (private.delta, private.neighbors) == (1e-4, "add-or-remove one")
-    assert private.adversary == "everybody who sees the shared model"
-    assert 0 < private.epsilon < bare.epsilon == math.inf
+    assert (private.declared["delta"], private.declared["neighbors"]) == (1e-4, "add-or-remove one")
+    assert private.declared["protects_against"] == "everybody who sees the shared model"
+    assert 0 < private.declared["epsilon"] < bare.declared["epsilon"] == math.inf
     assert found.silent_labels == ["Local learning"]
 
 
@@ -87,11 +90,11 @@ def test_the_page_says_what_was_attacked_and_that_a_small_rate_is_no_proof(made)
 def test_what_is_there_is_not_computed_again(made):
     out, rows, _ = made
     said = []
-    again = whole.attack_all("tiny", out=out, say=said.append, **FEW)
+    again = attack("tiny", out=out, say=said.append, **FEW)
     assert said == [f"{out / 'board' / 'tiny' / 'attacks.csv'} has all 2 of these attacks already"]
     numbers = rows.select_dtypes("number").columns
     np.testing.assert_allclose(again[numbers], rows[numbers])
-    whole.attack_all("tiny", ["DP-FedAvg"], epsilons=[1.0], out=out, **FEW)
+    attack("tiny", ["DP-FedAvg"], epsilons=[1.0], out=out, **FEW)
     assert len(pd.read_csv(out / "board" / "tiny" / "attacks.csv")) == 2
 
 
@@ -103,36 +106,35 @@ def test_an_interruption_loses_the_row_at_work_alone(tmp_path, monkeypatch):
     ]
     calls = []
 
-    def made_up(one, of, found, options, on_block):
-        calls.append((one.target_epsilon, one.point))
+    def made_up(one, of, options, on_block):
+        calls.append((one.declared["target_epsilon"], one.point))
         if len(calls) == 2:
             raise KeyboardInterrupt
         version = {"version": one.attacked.method.version, "point": one.point}
-        key = {"method": one.label, "target_epsilon": one.target_epsilon, "epsilon": one.epsilon, "delta": one.delta}
-        return {**row, **dict.fromkeys(numbers, 0.5), **options, **version, **key}
+        return {**row, **dict.fromkeys(numbers, 0.5), **options, **version, **one.declared}
 
     monkeypatch.setattr(whole, "_row", made_up)
     with pytest.raises(KeyboardInterrupt):
-        whole.attack_all("tiny", out=tmp_path, **FEW)
+        attack("tiny", out=tmp_path, **FEW)
     path = tmp_path / "board" / "tiny" / "attacks.csv"
     assert list(pd.read_csv(path)["target_epsilon"]) == [1.0]
-    rows = whole.attack_all("tiny", out=tmp_path, **FEW)
+    rows = attack("tiny", out=tmp_path, **FEW)
     assert calls == [(1.0, "0.5-1.0"), (math.inf, "0.5-inf"), (math.inf, "0.5-inf")]
     assert list(rows["target_epsilon"]) == [1.0, math.inf]
     # Other settings of the board, and another version of the method, are attacked again.
     tiny_attacks.board(tmp_path, step_size=0.25)
-    rows = whole.attack_all("tiny", epsilons=[1.0], out=tmp_path, **FEW)
+    rows = attack("tiny", epsilons=[1.0], out=tmp_path, **FEW)
     assert calls[3:] == [(1.0, "0.25-1.0")]
     assert list(rows["point"]) == ["0.25-1.0", "0.5-inf"]
     path.write_text(path.read_text().replace("0.25-1.0", "0.5-1.0"))
-    whole.attack_all("tiny", epsilons=[1.0], out=tmp_path, **FEW)
+    attack("tiny", epsilons=[1.0], out=tmp_path, **FEW)
     assert calls[4:] == [(1.0, "0.25-1.0")]
     rows = pd.read_csv(path).assign(version=99)
     rows.to_csv(path, index=False)
-    whole.attack_all("tiny", epsilons=[1.0], out=tmp_path, **FEW)
+    attack("tiny", epsilons=[1.0], out=tmp_path, **FEW)
     assert calls[5:] == [(1.0, "0.25-1.0")]
     # `fresh` keeps the earlier table.
-    whole.attack_all("tiny", out=tmp_path, fresh=True, **FEW)
+    attack("tiny", out=tmp_path, fresh=True, **FEW)
     assert len(calls) == 8
     assert len(pd.read_csv(path.with_name("earlier-attacks.csv"))) == 2
 
@@ -144,8 +146,8 @@ def test_an_interruption_loses_the_row_at_work_alone(tmp_path, monkeypatch):
         ({"runs": 7}, "runs is 7"),
         ({"seed": -1}, "seed is -1"),
         ({"split": 1}, "split is 1, but .* has splits 0 to 0"),
-        ({"labels": ["DP-FedAwg"]}, "did you mean DP-FedAvg"),
-        ({"labels": ["Local learning"]}, "release nothing, so nothing can be attacked"),
+        ({"methods": ["DP-FedAwg"]}, "did you mean DP-FedAvg"),
+        ({"methods": ["Local learning"]}, "release nothing, so nothing can be attacked"),
         ({"epsilons": [3.0]}, "epsilon is 3, but .* has 1, inf"),
         ({"board": "nowhere"}, "nowhere/tiny is not the folder of a board's task"),
         ({"runs": 9}, "has attacks with runs = 8"),
@@ -153,7 +155,7 @@ def test_an_interruption_loses_the_row_at_work_alone(tmp_path, monkeypatch):
 )
 def test_what_cannot_be_attacked_is_refused_in_one_line(made, options, said):
     with pytest.raises(InputError, match=said):
-        whole.attack_all("tiny", out=made[0], **FEW | options)
+        attack("tiny", out=made[0], **FEW | options)
 
 
 @pytest.mark.usefixtures("never")
@@ -162,21 +164,21 @@ def test_a_damaged_table_is_never_overwritten(tmp_path, text):
     path = tiny_attacks.board(tmp_path) / "attacks.csv"
     path.write_text(text)
     with pytest.raises(InputError, match="is no whole table of attacks"):
-        whole.attack_all("tiny", out=tmp_path, **FEW)
+        attack("tiny", out=tmp_path, **FEW)
     assert path.read_text() == text
 
 
 def test_a_board_of_another_version_or_of_other_data_is_refused(tmp_path, monkeypatch):
     tiny_attacks.board(tmp_path, version=99)
     with pytest.raises(InputError, match="has version 99 of DP-FedAvg"):
-        whole.attack_all("tiny", out=tmp_path, **FEW)
+        attack("tiny", out=tmp_path, **FEW)
     tiny_attacks.board(tmp_path)
     (part,) = (tmp_path / "board" / "tiny" / "test").glob("part-*")
     rows = pd.read_parquet(part).assign(checksum="another")
     part.unlink()
     tiny_attacks.put(tmp_path / "board" / "tiny" / "test", rows)
     with pytest.raises(InputError, match="run on data with another checksum"):
-        whole.attack_all("tiny", out=tmp_path, **FEW)
+        attack("tiny", out=tmp_path, **FEW)
 
 
 @pytest.mark.usefixtures("never")
