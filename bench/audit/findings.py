@@ -8,9 +8,9 @@ import dp_accounting as dp
 
 from bench.audit import bounds
 from bench.audit.bounds import SHIFT, Test
-from bench.audit.replay import TOLERANCE, parallel_events
+from bench.audit.replay import TOLERANCE
 from bench.audit.subject import epsilon_spent
-from bench.privacy.accounting.atoms import atoms_of
+from bench.privacy.accounting.atoms import disjoint_atoms
 from bench.privacy.events import Release
 
 OTHER_DELTAS = (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.2, 0.4)  # further deltas at which a declared epsilon is computed
@@ -122,5 +122,5 @@ def by_game(release: Release, released: int, tests: Sequence[Test], significance
 
 def is_gaussian(release: Release, released: int) -> bool:
     """Return whether all releases about a unit are Gaussians without sampling, and there is at least one."""
-    atoms = [atom for event in parallel_events(release, released) for atom in atoms_of(event)]
+    atoms = [atom for component in disjoint_atoms(release, released) for atom in component]
     return bool(atoms) and all(isinstance(atom, dp.GaussianDpEvent) for atom in atoms)

@@ -18,6 +18,7 @@ often as it says: shape and sampling are what the game tests.
 
 import math
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 import dp_accounting as dp
@@ -28,8 +29,8 @@ from scipy.linalg import solve_triangular
 
 from bench.audit.subject import Subject, Views, data_of, leaf_of, run, steps
 from bench.audit.tasks import OVERFLOW
-from bench.privacy.accounting.atoms import atoms_of
-from bench.privacy.events import ParallelDpEvent, Release
+from bench.privacy.accounting.atoms import disjoint_atoms
+from bench.privacy.events import Release
 from bench.privacy.events.schedules import BallsInBinsDpEvent
 
 KEYS = 4000
@@ -77,22 +78,26 @@ class Replay(NamedTuple):
     changed_names: frozenset[str]
     reason: str
 
-    def factor(self, release: Release, released: int, distance: int = 1) -> float:
-        """Return how many times larger the largest change is than a release declares; NaN where that is not known.
+    def largest(self, release: Release, released: int, distance: int = 1) -> tuple[float, str]:
+        """Return how many times larger the largest change is than a release declares, NaN where that is not known, and
+        where it is, in words.
 
         Args:
             released: releases in a run.
             distance: by how many neighbours the two data sets differ.
         """
         if self.leak:
-            return math.inf
-        factors = [_factor(size, *_declared(release, released, size.share), distance) for size in self.sizes]
-        return max(factors, default=math.nan)
+            return math.inf, self.leak
+        factors = [
+            (_factor(size, *_declared(release, released, size.share), distance), size.place) for size in self.sizes
+        ]
+        return max(factors, key=itemgetter(0), default=(math.nan, ""))
 
     def more_often(self, release: Release, released: int) -> bool:
         """Return whether the canary takes part in more rounds than samples that are drawn as declared let it."""
-        rates = [_sampling_rate(atom) for event in parallel_events(release, released) for atom in atoms_of(event)]
-        count = sum(sum(atoms_of(event).values()) for event in parallel_events(release, released))
+        components = disjoint_atoms(release, released)
+        rates = [_sampling_rate(atom) for atoms in components for atom in atoms]
+        count = sum(sum(atoms.values()) for atoms in components)
         for size in self.sizes if rates else ():
             rounds = len(size.round_shares)
             taking_part = 1 - (1 - max(rates)) ** max(count / max(rounds, 1), 1)  # in any of several steps of a round
@@ -100,12 +105,6 @@ class Replay(NamedTuple):
             if (size.round_shares > share + CHANCE_ERRORS * np.sqrt(share * (1 - share) / KEYS)).any():
                 return True
         return False
-
-    def largest_place(self, release: Release, released: int) -> str:
-        """Return where the largest change is, in words."""
-        if self.leak or not self.sizes:
-            return self.leak
-        return max(self.sizes, key=lambda size: _factor(size, *_declared(release, released, size.share), 1)).place
 
 
 def replay(subject: Subject, relation: str, shapes: Sequence[str], num_releases: int, seed: int) -> Replay:
@@ -237,9 +236,9 @@ def _declared(release: Release, released: int, share: float) -> tuple[float, flo
         share: of these.
     """
     changes = []
-    for event in parallel_events(release, released):
+    for atoms in disjoint_atoms(release, released):
         squares = absolute_sum = 0.0
-        for atom, times in atoms_of(event).items():
+        for atom, times in atoms.items():
             noise = getattr(atom, "event", atom)  # without the sampling
             if not isinstance(noise, NOISES):  # no noise, or what replay does not know
                 return math.inf, math.inf
@@ -249,11 +248,6 @@ def _declared(release: Release, released: int, share: float) -> tuple[float, flo
             absolute_sum += count / deviation if laplace else math.nan
         changes.append((math.sqrt(squares), absolute_sum))
     return max(changes)
-
-
-def parallel_events(release: Release, released: int) -> Sequence[dp.DpEvent]:
-    event = release.event(released)
-    return event.events if isinstance(event, ParallelDpEvent) else (event,)
 
 
 def _sampling_rate(atom: dp.DpEvent) -> float:

@@ -173,7 +173,7 @@ def shares(one: Subject, release: Release) -> list[float]:
     """How far one unit moves what is released, as a share of what is declared, for units of two shapes."""
     shapes = SHAPES if release.privacy_unit != "coordinate" else SHAPES[:1]
     most = count_releases(one)
-    return [replay(one, release.neighbors, [shape], most, 0).factor(release, most) for shape in shapes]
+    return [replay(one, release.neighbors, [shape], most, 0).largest(release, most)[0] for shape in shapes]
 
 
 def test_a_user_moves_a_sum_clipped_by_layer_by_the_declared_norm_where_all_layers_are_long():

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 import dp_accounting.dp_event as dp
 import numpy as np
 
-from bench.privacy.accounting.atoms import Atoms, atoms_of
+from bench.privacy.accounting.atoms import Atoms, disjoint_atoms
 from bench.privacy.accounting.bins import bins_epsilon
 from bench.privacy.accounting.disk import stored_or_found
 from bench.privacy.accounting.exact import composition_epsilon, gdp_epsilon, group_of_two, pure_composition
@@ -24,7 +24,7 @@ from bench.privacy.accounting.pld import PLD_LIMIT, knows, pld_epsilon, smallest
 from bench.privacy.accounting.published import moments_as_published, zcdp_as_published
 from bench.privacy.accounting.rdp import ORDERS, rdp_curve, rdp_epsilon, rdp_floor, wide_rdp_epsilon
 from bench.privacy.accounting.search import central_limit, smallest
-from bench.privacy.events import ParallelDpEvent, Release, checked, require
+from bench.privacy.events import Release, checked, require
 
 __all__ = [
     "CONVERSIONS",
@@ -91,14 +91,8 @@ def epsilon(release: Release, rounds: int) -> float:
     """
     rounds = operator.index(rounds)
     require("rounds", rounds, rounds >= 0, "give 0 or more")
-    events = _components(checked(release), rounds)  # also for 0 rounds, since a run may begin with a release
-    return max((_spent(atoms_of(event), release) for event in events), key=lambda spent: (math.isnan(spent), spent))
-
-
-def _components(release: Release, rounds: int) -> Sequence[dp.DpEvent]:
-    """Return what is released on disjoint units, one event for each set of units."""
-    event = release.event(rounds)
-    return event.events if isinstance(event, ParallelDpEvent) else (event,)
+    components = disjoint_atoms(checked(release), rounds)  # also for 0 rounds, since a run may begin with a release
+    return max((_spent(atoms, release) for atoms in components), key=lambda spent: (math.isnan(spent), spent))
 
 
 def _spent(atoms: Atoms, release: Release) -> float:
@@ -116,7 +110,7 @@ def pld_knows(release: Release) -> bool:
     """Return whether accountant "pld" gives a bound for a release, so that it can replace the release's own."""
     if release.delta < smallest_delta(MOST_ROUNDS):
         return False
-    atoms = {atom for component in _components(checked(release), 1) for atom in atoms_of(component)}
+    atoms = {atom for component in disjoint_atoms(checked(release), 1) for atom in component}
     return all(isinstance(atom, dp.NonPrivateDpEvent) or knows(atom, release.neighbors) for atom in atoms)
 
 
@@ -147,8 +141,8 @@ def rdp_curves(release: Release, rounds: int) -> list[np.ndarray]:
     """
     nothing = np.zeros(len(ORDERS))
     return [
-        sum((times * rdp_curve(atom, release.neighbors) for atom, times in atoms_of(component).items()), nothing)
-        for component in _components(checked(release), rounds)
+        sum((times * rdp_curve(atom, release.neighbors) for atom, times in atoms.items()), nothing)
+        for atoms in disjoint_atoms(checked(release), rounds)
     ]
 
 
@@ -182,7 +176,7 @@ def noise_multiplier(target: float, release: Callable[[float], Release], rounds:
 
     def model(sigma: float) -> float:
         trial = release(sigma)
-        return max(central_limit(atoms_of(component), trial.delta) for component in _components(trial, rounds))
+        return max(central_limit(atoms, trial.delta) for atoms in disjoint_atoms(trial, rounds))
 
     sufficient = stored_or_found(
         target, release, rounds, lambda: smallest(target, spent, model), lambda noise: spent(safe(noise))

@@ -5,6 +5,8 @@ from typing import Any
 
 import dp_accounting.dp_event as dp
 
+from bench.privacy.events import ParallelDpEvent, Release
+
 Atoms = dict[Any, int]  # DpEvent that is not a composition -> how many times
 
 
@@ -20,3 +22,10 @@ def atoms_of(event: dp.DpEvent, times: int = 1) -> Atoms:
             counts.update(atoms_of(component, times))
         return dict(counts)
     return {event: times}
+
+
+def disjoint_atoms(release: Release, rounds: int) -> list[Atoms]:
+    """Return the atoms of all that is released in so many rounds, by themselves for each of several sets of units that
+    have nothing in common."""
+    event = release.event(rounds)
+    return [atoms_of(part) for part in (event.events if isinstance(event, ParallelDpEvent) else (event,))]
