@@ -1,5 +1,6 @@
 """Many independent runs of one method, each with its own members, in the loop of `bench.sweeps.engine`."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
@@ -14,6 +15,7 @@ from bench.attacks.released import released
 from bench.attacks.units import Units
 from bench.data.task import Task
 from bench.execution import memory
+from bench.execution.progress import Increment, Report
 from bench.sweeps import engine
 from bench.sweeps.spec import compiled_arguments
 
@@ -35,11 +37,6 @@ class Attacked(NamedTuple):
     rounds: int
     task: Task
     trial: int = 0
-
-
-@cache
-def _budget() -> float:
-    return min(memory.budget() / 2, MOST_BYTES)
 
 
 @cache  # one function for each, by which a compiled program is known
@@ -70,7 +67,7 @@ def scores(
     units: Units,
     *,
     seeds: np.ndarray,
-    on_block: Callable[[int], None] = lambda reported: None,
+    report: Report = lambda step: None,
     most_bytes: float | None = None,
 ) -> np.ndarray:
     """Return the scores of all units in all runs, [run, unit].
@@ -79,26 +76,25 @@ def scores(
         attacked: the method.
         units: the units, and their membership in every run.
         seeds: of the runs, [run].
-        on_block: called with the number of run-rounds done since its last call; with 0 when the first can begin.
+        report: receives the run-rounds that are done, and their time.
         most_bytes: that the compiled program may need; default half of what this machine has available, at most 2 GiB.
     """
     task, values, (static, hypers) = attacked.task, units.values, compiled_arguments(attacked.method, attacked.args)
     fixed = attacked.method.make, static, attacked.rounds
     program = engine.Program(*fixed, False, _task_with(units.field), engine.nothing, engine.nothing)
     keys = engine.run_keys(jnp.full(len(seeds), attacked.trial, jnp.int32), jnp.asarray(seeds, jnp.int32))
-    chunk, _, step = _fitted_chunk(program, task, hypers, keys, values, float(most_bytes or _budget()))
+    chunk, _, step = _fitted_chunk(program, task, hypers, keys, values, most_bytes)
     chunks = []
     for first in range(0, len(values), chunk):
         rows = np.minimum(np.arange(first, first + chunk), len(values) - 1)  # the last chunk is filled up
         runs, num_runs = (keys[rows], jnp.asarray(values[rows])), min(chunk, len(values) - first)
         state, _ = jax.block_until_ready(engine.start(task, runs, hypers, program=program))
-        if first == 0:
-            on_block(0)
-        reported = [0]
+        done = [(0, time.monotonic())]  # rounds, and when
 
-        def on_part(rounds: int, *_: Any, reported: list[int] = reported, num_runs: int = num_runs) -> None:
-            on_block((rounds - reported[-1]) * num_runs)
-            reported.append(rounds)
+        def on_part(rounds: int, *_: Any, done: list = done, num_runs: int = num_runs) -> None:
+            (last_rounds, last_time), now = done[-1], time.monotonic()
+            report(Increment((rounds - last_rounds) * num_runs, now - last_time))
+            done.append((rounds, now))
 
         state, _ = step(task, runs, hypers, state, np.int32(0), on_part)
         chunk_scores = _scores_of_chunk(task, runs, hypers, state, units.candidates, program=program, score=units.score)
@@ -110,7 +106,7 @@ def scores(
 _compiled: dict[tuple, engine.FittedChunk] = {}  # by shapes: all epsilons of a method share a program
 
 
-def _fitted_chunk(program: engine.Program, task: Task, hypers, keys, values, budget: float) -> engine.FittedChunk:
+def _fitted_chunk(program: engine.Program, task: Task, hypers, keys, values, most_bytes: float | None):
     """Return how many runs go together, and the compiled rounds."""
 
     def shapes(chunk: int):
@@ -118,8 +114,9 @@ def _fitted_chunk(program: engine.Program, task: Task, hypers, keys, values, bud
         return runs, hypers, jax.eval_shape(partial(engine.start, program=program), task, runs, hypers)[0]
 
     leaves, structure = jax.tree.flatten(task)
-    key = program, structure, tuple((leaf.shape, leaf.dtype) for leaf in (*leaves, values)), budget
+    key = program, structure, tuple((leaf.shape, leaf.dtype) for leaf in (*leaves, values)), most_bytes
     if key not in _compiled:
         _compiled.clear()  # one program at a time is in use, and they are large
+        budget = most_bytes or min(memory.budget() / 2, MOST_BYTES)
         _compiled[key] = engine.fitted(program, task, shapes, len(values), budget)
     return _compiled[key]

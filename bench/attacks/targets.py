@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +10,6 @@ import pandas as pd
 
 from bench.algorithms.base import Method
 from bench.attacks.runs import Attacked
-from bench.attacks.units import without_evaluation
 from bench.comparison.board import protocol_on_board
 from bench.comparison.problem import Problem
 from bench.comparison.problems import problem
@@ -93,7 +93,8 @@ def targets(
     task_of_split = setup.test_tasks()(split)
     if set(runs["checksum"]) - {task_of_split.checksum}:
         raise InputError(f"{folder} was run on data with another checksum than the data found here: {remedy}")
-    bare_task, chosen = without_evaluation(task_of_split), list(labels) or list(variants)
+    bare_task = replace(task_of_split, evaluation=None, metrics=None)  # what only measures is not needed
+    chosen = list(labels) or list(variants)
     found = []
     for label in chosen:
         method = variants[label].method

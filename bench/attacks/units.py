@@ -10,7 +10,6 @@
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
@@ -30,7 +29,6 @@ SCORED_TOGETHER = 200  # examples of a client
 class Units(NamedTuple):
     """The units, and their membership in every run.
 
-    kind: "user" or "example".
     field: of the task, which determines the members of a run.
     values: its value in every run, [run, ...].
     members: whether a run has a unit, [run, unit].
@@ -38,7 +36,6 @@ class Units(NamedTuple):
     score: (task, candidates, released model) -> the score of every unit, larger for one that looks like a member.
     """
 
-    kind: str
     field: str
     values: np.ndarray
     members: np.ndarray
@@ -61,7 +58,7 @@ def units_of(task: Task, unit: str, runs: int, seed: int) -> Units:
     rng = np.random.default_rng([seed, 0x3E3B])
     if unit == USER and task.train is not None and task.loss is not None:
         coins = rng.random((runs, task.num_clients)) < 0.5
-        return Units(USER, "present", coins, coins, None, _user_scores)
+        return Units("present", coins, coins, None, _user_scores)
     if unit == EXAMPLE and task.network is not None:
         candidates = _doubled_rows(task, rng)
         permutation = rng.random((runs, *candidates.shape)).argsort(axis=-1)
@@ -71,7 +68,7 @@ def units_of(task: Task, unit: str, runs: int, seed: int) -> Units:
         np.put_along_axis(members, chosen, True, axis=-1)
         rows = np.take_along_axis(np.broadcast_to(candidates, members.shape), chosen, axis=-1)
         flat = members.reshape(runs, -1)
-        return Units(EXAMPLE, "train", rows.astype(np.int32), flat, jnp.asarray(candidates), _example_scores)
+        return Units("train", rows.astype(np.int32), flat, jnp.asarray(candidates), _example_scores)
     raise InputError(
         f"one {unit} of {task.name} cannot be left out of a run: attacks need users with stored examples, such as "
         "those of digits, or examples of a network's clients, such as those of few_images"
@@ -87,11 +84,6 @@ def allowance(kind: str, epsilon: float, delta: float, neighbors: str) -> tuple[
     if kind == EXAMPLE and neighbors == ADD_OR_REMOVE:
         return group_of_two(epsilon, delta)
     return epsilon, delta
-
-
-def without_evaluation(task: Task) -> Task:
-    """Return the task without the data and functions that only measure, which the attacks do not need."""
-    return replace(task, evaluation=None, metrics=None)
 
 
 def _doubled_rows(task: Task, rng: np.random.Generator) -> np.ndarray:

@@ -18,7 +18,7 @@ from bench.analysis.tables import markdown
 from bench.attacks import membership, units
 from bench.attacks.runs import scores
 from bench.attacks.targets import Target, targets
-from bench.execution.progress import Increment, Meter, duration
+from bench.execution.progress import Meter, Report, duration
 from bench.inputs.values import check_range
 from bench.sweeps.rows import commit
 
@@ -74,7 +74,7 @@ def attack_all(
     run_rounds = runs * sum(target.attacked.rounds for target in pending.values())
     with Meter(f"attacks on {task}", run_rounds, say=say) as meter:
         for place, ((label, epsilon), target) in enumerate(pending.items(), 1):
-            row = _row(target, roster, options, _timed_report(meter)) | {"commit": code}
+            row = _row(target, roster, options, meter.report) | {"commit": code}
             rows[label, epsilon] = row
             write()
             outlook = f"; about {duration(meter.left_s())} left" if place < len(pending) else ""
@@ -87,33 +87,19 @@ def attack_all(
     return write()
 
 
-def _timed_report(meter: Meter) -> Callable[[int], None]:
-    """Return the function that takes the run-rounds done since its last call, 0 before the first, and times them."""
-    times = [time.monotonic()]
-
-    def add(units: int) -> None:
-        times.append(time.monotonic())
-        if units:
-            meter.report(Increment(units, times[-1] - times[-2]))
-
-    return add
-
-
-def _row(
-    target: Target, roster: units.Units, options: Mapping[str, int], on_block: Callable[[int], None]
-) -> dict[str, Any]:
+def _row(target: Target, roster: units.Units, options: Mapping[str, int], report: Report) -> dict[str, Any]:
     """Attack one method at one epsilon."""
     runs, seed, start = options["runs"], options["seed"], time.monotonic()
     # Runs of the attack share no randomness with those of the board.
     seeds = 1_000_000 + seed * MOST_RUNS + np.arange(runs)
-    scored = scores(target.attacked, roster, seeds=seeds, on_block=on_block)
+    scored = scores(target.attacked, roster, seeds=seeds, report=report)
     seconds = (time.monotonic() - start) / runs
     finite = bool(np.isfinite(scored).all())
     notes = [] if finite else [NO_RATIO]
     ratios = membership.likelihood_ratios(scored, roster.members) if finite else np.full(scored.shape, np.nan)
     rates = membership.rates(ratios, roster.members, RATES, seed=seed)
     row = dict(target.declared)
-    epsilon, delta = units.allowance(roster.kind, row["epsilon"], row["delta"], row["neighbors"])
+    epsilon, delta = units.allowance(row["privacy_unit"], row["epsilon"], row["delta"], row["neighbors"])
     for fpr, estimate in rates.at.items():
         name = f"tpr_at_{fpr:g}"
         row |= {name: estimate.share, f"{name}_low": estimate.low, f"{name}_high": estimate.high}

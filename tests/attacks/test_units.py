@@ -23,7 +23,7 @@ def the_model(task, candidates, model):
 
 
 def models(one, present, **options):
-    units = Units("user", "present", np.asarray(present), np.asarray(present), None, the_model)
+    units = Units("present", np.asarray(present), np.asarray(present), None, the_model)
     return scores(one, units, seeds=np.zeros(len(present), int), **options)
 
 
@@ -57,10 +57,10 @@ def test_a_run_is_the_one_on_a_task_without_those_who_are_out():
 def test_runs_in_small_chunks_are_those_in_large_ones():
     one = attacked(rounds=4, noise_multiplier=0.5)
     whole, members = seen(one, 10)
-    blocks = []
-    again, _ = seen(one, 10, most_bytes=1, on_block=blocks.append)
+    steps = []
+    again, _ = seen(one, 10, most_bytes=1, report=steps.append)
     np.testing.assert_allclose(whole, again, rtol=1e-4, atol=1e-5)
-    assert sum(blocks) == 4 * 10
+    assert sum(step.units for step in steps) == 4 * 10
     assert 0.3 < members.mean() < 0.7
 
 

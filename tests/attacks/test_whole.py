@@ -106,7 +106,7 @@ def test_an_interruption_loses_the_row_at_work_alone(tmp_path, monkeypatch):
     ]
     calls = []
 
-    def made_up(one, of, options, on_block):
+    def made_up(one, of, options, report):
         calls.append((one.declared["target_epsilon"], one.point))
         if len(calls) == 2:
             raise KeyboardInterrupt
