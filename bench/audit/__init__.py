@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from bench.errors import InputError, in_one_line
 from bench.inputs.options import Out
 from bench.inputs.values import parsed
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from bench.audit.outputs import audit_outputs as audit_outputs
     from bench.audit.report import Audit
 
+BESIDE_SEEDS = 1_000_003  # between the seeds of the tasks
 SHARED_OPTIONS = ("epsilon", "delta", "rounds", "runs", "confidence", "seed")  # options of the audit of all methods
 
 
@@ -68,7 +70,8 @@ def audit(
         epsilon: the noise is calibrated so that a sound way of accounting declares at most this, unless `args` has the
             noise. Error rates cannot prove much more than about log(runs) - 2.
         runs: a third of them is the pilot.
-        family: of `bench.audit.tasks.FAMILIES`; None finds out, and plays on a second task beside it (`tasks.BESIDES`).
+        family: of `bench.audit.tasks.FAMILIES`; None finds out, and plays on a second task beside users
+            (`tasks.BESIDE_USERS`).
         confidence: joint confidence level of all bounds: a sound method is refuted with probability at most 1 -
             confidence.
         seed: random seed.
@@ -77,20 +80,31 @@ def audit(
     Raises:
         InputError: for values out of range, or a method that fits no task.
     """
-    from bench.audit import report
+    from bench.algorithms.loading import load_method
+    from bench.audit.report import Audit, TaskAudit, audit_on_task, check
+    from bench.audit.subject import on_family, on_the_task, subject_of
+    from bench.audit.tasks import BESIDE_USERS
 
-    return report.audit_method(
-        method,
-        epsilon=epsilon,
-        delta=delta,
-        rounds=rounds,
-        runs=runs,
-        family=family,
-        confidence=confidence,
-        seed=seed,
-        args=parsed(args),
-        say=say,
-    )
+    check(epsilon, delta, rounds, runs, confidence, seed)
+    name, loaded = load_method(method) if isinstance(method, str) else (method.make.__name__, method)
+    given = parsed(args)
+    subject = subject_of(loaded, family=family, rounds=rounds, delta=delta, args=given)
+    if not subject.declares_privacy(rounds):
+        return Audit(name, 0, confidence, (TaskAudit(subject.family, subject.args, rounds, 0, ()),))
+    beside = BESIDE_USERS if family is None and subject.family == "users" else ()
+    options: dict = {"epsilon": None if loaded.noise in given else epsilon, "runs": runs}
+    options |= {"significance": (1 - confidence) / (2 if beside else 1), "say": say or (lambda line: None)}
+    task_audits = [audit_on_task(subject, seed=seed, **options)]
+    not_played: dict[str, str] = {}
+    for place, other in enumerate(beside, start=1):
+        try:
+            other_subject = on_family(subject, other, 2 * rounds)
+            task_audits.append(audit_on_task(other_subject, seed=seed + BESIDE_SEEDS * place, **options))
+            break
+        except Exception as error:  # also of a method whose accounting is for other numbers of users or rounds
+            reason = str(error) if isinstance(error, InputError) else in_one_line(error)
+            not_played[other] = reason.removeprefix(on_the_task(other))
+    return Audit(name, runs, confidence, tuple(task_audits), not_played)
 
 
 def audit_all(
@@ -116,7 +130,7 @@ def audit_all(
     from bench.audit import whole
 
     defaults: dict = {name: inspect.signature(audit).parameters[name].default for name in SHARED_OPTIONS}
-    rows = whole.audit_all(Path(out) / "audit", say=say or print, fresh=fresh, **defaults | options)
+    rows = whole.audit_all(audit, Path(out) / "audit", say=say or print, fresh=fresh, **defaults | options)
     rows.attrs["page"] = str(Path(out) / "audit" / "audit.md")
     return rows
 

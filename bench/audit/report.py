@@ -7,34 +7,28 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from bench.algorithms.base import Method
-from bench.algorithms.loading import load_method
 from bench.audit.findings import Finding, by_game
 from bench.audit.game import play
 from bench.audit.replay import replay
 from bench.audit.subject import (
     ABSENT,
     KEPT,
-    Stops,
     Subject,
     calibrated_subject,
     count_releases,
     epsilon_spent,
-    on_family,
     removal,
-    subject_of,
     unseen_state,
 )
-from bench.audit.tasks import BESIDES, FAMILIES, SHAPES
+from bench.audit.tasks import FAMILIES, SHAPES
 from bench.audit.text import text_of
-from bench.errors import InputError, in_one_line
 from bench.inputs.values import check_range
 from bench.privacy.events import ADD_OR_REMOVE
 
 FEWEST_RUNS = 300
 MOST_ROUNDS, MOST_RUNS = 1_000, 10_000_000  # more takes hours
+RELEASE_COLUMNS = ("privacy_unit", "protects_against", "neighbors", "sampler", "accountant")
 FAILED, PASSED, INCONCLUSIVE = "FAILED", "passed", "inconclusive"
-BESIDE_SEEDS = 1_000_003  # between the seeds of the tasks
 
 Say = Callable[[str], None]
 
@@ -91,17 +85,14 @@ class Audit(NamedTuple):
 
         Where there was nothing to audit, it is a single row without numbers.
         """
-        common = {"method": self.method, "family": self.family}
+        common = {"method": self.method, "family": self.task_audits[0].family}
+        arguments = ", ".join(f"{name}={value}" for name, value in self.task_audits[0].args.items())
         rows = [
             {
                 **common,
                 "family": finding.family,
-                "arguments": ", ".join(f"{name}={value}" for name, value in self.args.items()),
-                "privacy_unit": finding.release.privacy_unit,
-                "protects_against": finding.release.protects_against,
-                "neighbors": finding.release.neighbors,
-                "sampler": finding.release.sampler,
-                "accountant": finding.release.accountant,
+                "arguments": arguments,
+                **{name: getattr(finding.release, name) for name in RELEASE_COLUMNS},
                 "reading": finding.reading,
                 "proven": finding.release.sound,
                 "declared": finding.epsilon,
@@ -122,19 +113,6 @@ class Audit(NamedTuple):
             for bound in finding.bounds or (None,)
         ]
         return pd.DataFrame(rows or [common])
-
-    @property
-    def family(self) -> str:
-        return self.task_audits[0].family
-
-    @property
-    def args(self) -> dict[str, Any]:
-        return self.task_audits[0].args
-
-    @property
-    def left_out(self) -> bool:
-        """Whether a unit that is removed takes part in nothing, on all tasks."""
-        return all(task_audit.removal == ABSENT for task_audit in self.task_audits)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -176,49 +154,16 @@ class Audit(NamedTuple):
         """Return FAILED; PASSED, where nothing is refuted and some lack of noise would have been; or INCONCLUSIVE."""
         if self.refuted:
             return FAILED
-        unplayed = any(not finding.played for finding in self.sound if finding.family == self.family)
-        return PASSED if self.strongest and not unplayed else INCONCLUSIVE
+        return PASSED if self.strongest and not self.unplayed else INCONCLUSIVE
+
+    @property
+    def unplayed(self) -> list[Finding]:
+        """The findings on proven ways of accounting whose relation could not be played on the first task."""
+        first = self.task_audits[0].family
+        return [finding for finding in self.sound if not finding.played and finding.family == first]
 
 
-def audit_method(
-    method: str | Method,
-    *,
-    epsilon: float,
-    delta: float,
-    rounds: int,
-    runs: int,
-    family: str | None,
-    confidence: float,
-    seed: int,
-    args: Mapping[str, Any] | None,
-    say: Say | None,
-) -> Audit:
-    """Return the audit of a method, as `bench.audit.audit` describes it."""
-    check(epsilon, delta, rounds, runs, confidence, seed)
-    report = say or (lambda line: None)
-    name, loaded_method = load_method(method) if isinstance(method, str) else (method.make.__name__, method)
-    given_args = dict(args or {})
-    subject = subject_of(loaded_method, family=family, rounds=rounds, delta=delta, args=given_args)
-    if not subject.declares_privacy(rounds):
-        return Audit(name, 0, confidence, (TaskAudit(subject.family, subject.args, rounds, 0, ()),))
-    further_families = BESIDES.get(subject.family, ()) if family is None else ()
-    options: dict = {"epsilon": None if loaded_method.noise in given_args else epsilon, "runs": runs, "say": report}
-    options |= {"significance": (1 - confidence) / (2 if further_families else 1)}
-    task_audits = [_task_audit(subject, seed=seed, **options)]
-    not_played: dict[str, str] = {}
-    for place, other_family in enumerate(further_families, start=1):
-        try:
-            task_audits.append(
-                _task_audit(on_family(subject, other_family, 2 * rounds), seed=seed + BESIDE_SEEDS * place, **options)
-            )
-            break
-        except Exception as error:  # also of a method whose accounting is for other numbers of users or rounds
-            reason = error.reason if isinstance(error, Stops) else str(error)
-            not_played[other_family] = reason if isinstance(error, InputError) else in_one_line(error)
-    return Audit(name, runs, confidence, tuple(task_audits), not_played)
-
-
-def _task_audit(
+def audit_on_task(
     subject: Subject, *, epsilon: float | None, runs: int, seed: int, significance: float, say: Say
 ) -> TaskAudit:
     """Return the audit on one task.

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import suppress
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from bench.algorithms.base import Algorithm, Method, State
 from bench.algorithms.search_space import Interval
-from bench.audit.tasks import BESIDES, FAMILIES, NETWORKS, OVERFLOW, canary
+from bench.audit.tasks import BESIDE_USERS, CLIP_NORM, FAMILIES, NETWORKS, OVERFLOW, canary
 from bench.data.task import Task
 from bench.errors import InputError, in_one_line, unknown_name
 from bench.privacy import accounting
@@ -26,18 +26,6 @@ CHUNK = 1000  # runs at once
 RELEASED = "released"  # what `round` reports of the number of releases
 ABSENT, ZERO, KEPT = "absent", "zero", "kept"  # what a removed canary is
 LITTLE_NOISE, NO_CHANGE = 1e-7, 1e-3  # a noise multiplier that is next to nothing, and what it moves nothing by
-
-
-class Stops(InputError):
-    """A method stops on a task; the arguments are the task's family and what is wrong."""
-
-    @property
-    def reason(self) -> str:
-        """What is wrong, without the task."""
-        return self.args[1]
-
-    def __str__(self) -> str:
-        return f"on the task for {self.args[0]}, {self.args[1]}"
 
 
 class Subject(NamedTuple):
@@ -66,13 +54,17 @@ class Subject(NamedTuple):
 
     def canary(self, shape: str) -> np.ndarray:
         """Return a canary of a shape in `tasks.SHAPES`, or OVERFLOW, [feature], on the family's task."""
-        features = FAMILIES[self.family].features
-        return canary(shape, features) if shape != OVERFLOW else np.full(features, np.inf, np.float32)
+        return canary(shape, FAMILIES[self.family].features)
 
     @property
     def units(self) -> set[str]:
         """The units of privacy of the method's releases."""
         return {release.privacy_unit for release in self.readings().values()}
+
+    @property
+    def has_canary(self) -> bool:
+        """Whether the canary of the task is a unit that the method protects."""
+        return bool(self.units & {*FAMILIES[self.family].units})
 
     def declares_privacy(self, rounds: int) -> bool:
         """Return whether a proven way of accounting declares a finite epsilon for this number of rounds."""
@@ -102,54 +94,45 @@ def subject_of(method: Method, *, family: str | None, rounds: int, delta: float,
         raise unknown_name("family of tasks", family, FAMILIES)
     for name, value in args.items():  # out of its range on any task
         argument(method, name, value)
-    refusals: dict[str, list[str]] = {}  # reason -> families
-    errors_of_given: list[InputError] = []  # of tasks that the method accepts, but not with the given values
+    reasons: dict[str, list[str]] = {}  # -> families
+    refused: dict[str, InputError] = {}
     for name in [family] if family else FAMILIES:
         try:
             subject = _subject_on(name, method, rounds, delta, args)
-            if family or subject.units & {*FAMILIES[name].units}:
+            if family or subject.has_canary:
                 return subject
             reason = f"a canary is no {' and no '.join(sorted(subject.units))}"
         except InputError as error:
-            if args and _fits(name, method, rounds, delta):
-                errors_of_given.append(error)
-            reason = str(error).rstrip(".")
-        refusals.setdefault(reason, []).append(name)
-    if errors_of_given:
-        raise errors_of_given[0]
-    reasons = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in refusals.items())
-    raise InputError(
-        f"{method.make.__name__} fits no audit task ({reasons}): give its arguments with --set, or --family"
-    )
+            refused[name], reason = error, str(error).rstrip(".")
+        reasons.setdefault(reason, []).append(name)
+    fitting = _fitting(method, rounds, delta) if args else {}
+    for name in refused:
+        if name in fitting:  # the method accepts the task, but not with the given values
+            raise refused[name]
+    text = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
+    raise InputError(f"{method.make.__name__} fits no audit task ({text}): give its arguments with --set, or --family")
 
 
-def _fits(family: str, method: Method, rounds: int, delta: float) -> bool:
-    """Return whether the method accepts the family's task with the arguments that the audit has for it."""
-    try:
-        return bool(_subject_on(family, method, rounds, delta, {}).units & {*FAMILIES[family].units})
-    except InputError:
-        return False
+def _fitting(method: Method, rounds: int, delta: float) -> dict[str, Subject]:
+    """Return the subject on each family whose task the method accepts, with the arguments that the audit has for it,
+    and whose canary is a unit that it protects."""
+    subjects = {}
+    for name in FAMILIES:
+        with suppress(InputError):
+            subject = _subject_on(name, method, rounds, delta, {})
+            if subject.has_canary:
+                subjects[name] = subject
+    return subjects
 
 
 def families_of(method: Method) -> list[str]:
-    """Return the families whose tasks the method accepts, with the arguments that the audit has for them, and whose
-    canary is a unit that it protects, but only the first of those in `BESIDES`; one of them where it declares no
-    privacy on any.
+    """Return the families that fit a method (`_fitting`), but only the first of BESIDE_USERS, which stands for the
+    others; one of them where it declares no privacy on any.
     """
-    fitting, any_private = [], False
-    for name, family in FAMILIES.items():
-        try:
-            subject = _subject_on(name, method, 1, 1e-5, {})
-            units = subject.units
-        except InputError:
-            continue
-        if units & {*family.units}:
-            fitting.append(name)
-            any_private |= subject.declares_privacy(1)
-    for alternatives in BESIDES.values():  # the first one stands for the others
-        first = next((name for name in alternatives if name in fitting), None)
-        fitting = [name for name in fitting if name not in alternatives or name == first]
-    return fitting if any_private else fitting[:1]
+    subjects = _fitting(method, 1, 1e-5)
+    first_beside = next((name for name in BESIDE_USERS if name in subjects), None)
+    names = [name for name in subjects if name not in BESIDE_USERS or name == first_beside]
+    return names if any(subject.declares_privacy(1) for subject in subjects.values()) else names[:1]
 
 
 @cache  # an audit asks for it a hundred times
@@ -159,7 +142,7 @@ def _task(family: str) -> Task:
 
 def _subject_on(family: str, method: Method, rounds: int, delta: float, given_args) -> Subject:
     task, keywords = _task(family), parameters(method)[0]
-    usual = FAMILIES[family].arguments(task, rounds) | {method.noise: TRIED_NOISE} | given_args
+    usual = FAMILIES[family].arguments(task, rounds) | {"clip_norm": CLIP_NORM, method.noise: TRIED_NOISE} | given_args
     values = {name: value for name, value in usual.items() if name in keywords}
     missing = [
         name for name, parameter in keywords.items() if parameter.default is parameter.empty and name not in values
@@ -248,10 +231,13 @@ def run(subject: Subject, data: Data, keys, *, start: float = 0.0, finite: bool 
     Raises:
         InputError: where the method stops on the task, or what is public is not finite.
     """
-    with _stops_named(subject):
+    name = subject.method.make.__name__
+    try:
         views = _views_in_chunks(subject, data, keys, start)
+    except Exception as error:
+        reason = str(error) if isinstance(error, InputError) else f"{name} fails: {in_one_line(error)}"
+        raise InputError(f"{on_the_task(subject.family)}{reason}") from error
     if finite and not views.finite.all():
-        name = subject.method.make.__name__
         raise InputError(
             f"what {name} makes public is not finite in {np.sum(~views.finite):,} of {len(keys):,} runs: take "
             "smaller steps (--set), or look for what overflows"
@@ -259,14 +245,9 @@ def run(subject: Subject, data: Data, keys, *, start: float = 0.0, finite: bool 
     return views
 
 
-@contextmanager
-def _stops_named(subject: Subject) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        is_known = isinstance(error, InputError)
-        reason = str(error) if is_known else f"{subject.method.make.__name__} fails: {in_one_line(error)}"
-        raise Stops(subject.family, reason) from error
+def on_the_task(family: str) -> str:
+    """Return with what the message of an error of a run on the family's task begins."""
+    return f"on the task for {family}, "
 
 
 class _Rounds(NamedTuple):

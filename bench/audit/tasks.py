@@ -10,7 +10,6 @@ x. Through a convolution the gradient of a canary spreads over all layers, so th
 """
 
 import dataclasses
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, cast
@@ -35,7 +34,7 @@ CHANNELS, STRIDES = (2, 4), (5, 1)  # of the convolutions
 SHAPES = ("axis", "dense")
 OVERFLOW = "overflow"  # a canary of infinite coordinates, whose message is not finite
 NUM_PAIR, MANY_FEATURES = 2, 32  # users of the tasks with few, and features, whose number tells how large a change is
-LEAVES = ("first", "second", "third", "fourth")  # of the model of `layers`
+LEAVES = {"first": (8,), "second": (2, 4), "third": (4, 2), "fourth": (8,)}  # shapes in the model of `layers`
 
 
 def product(score: Array, target: Array) -> Array:
@@ -51,16 +50,8 @@ def product_loss(w: Array, theta: Array, example) -> Array:
 
 def layered_loss(w: dict[str, Array], theta: dict[str, Array], example) -> Array:
     """Return `product_loss` for a model in the leaves LEAVES."""
-    shared, own = (jnp.concatenate([jnp.ravel(leaves[name]) for name in LEAVES if name in w]) for leaves in (w, theta))
+    shared, own = (jnp.concatenate([jnp.ravel(leaves[name]) for name in LEAVES]) for leaves in (w, theta))
     return product_loss(shared, own, example)
-
-
-def leaves_of(number: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of leaves with this many numbers together, of as many numbers each as can be."""
-    size = number // len(LEAVES)
-    matrix = (2, size // 2) if size % 2 == 0 else (1, size)
-    shapes = ((number - 3 * size,), matrix, matrix[::-1], (size,))
-    return {name: shape for name, shape in zip(LEAVES, shapes, strict=True) if math.prod(shape)}
 
 
 def headed_loss(shared: dict[str, Array], local: dict[str, Array], example) -> Array:
@@ -104,24 +95,13 @@ def _units(canary: Array, number: int = FEWEST) -> Array:
     return jnp.zeros((number, canary.shape[0])).at[0].set(SIZE * canary)
 
 
-def _linear(inputs: Array, name: str, neighbors: np.ndarray | None = None, num_speaking: int = 1) -> Task:
-    """Return the task of these inputs [client, example, feature], for methods of all families.
-
-    `neighbors` [client, client] marks neighbours, and the first `num_speaking` agents have a budget.
-    """
+def _linear(inputs: Array, name: str) -> Task:
+    """Return the task of these inputs [client, example, feature]."""
     clients, examples, features = inputs.shape
     return Task(
         init_params=jnp.zeros(features),
         num_examples=jnp.full(clients, examples, jnp.int32),
         train=(inputs, jnp.ones((clients, examples))),
-        peers=None
-        if neighbors is None
-        else Peers(
-            graph=from_weights(neighbors),
-            regularization=jnp.ones(clients),
-            smoothness=jnp.ones(clients),
-            budget=(jnp.arange(clients) < num_speaking).astype(jnp.float32),
-        ),
         loss=product_loss,
         linear=Linear(product, (SIZE * features**0.5, SIZE)),
         name=name,
@@ -153,7 +133,7 @@ def layers(canary: Array, present: Array) -> Task:
     pair_task = pair(canary, present)
     return dataclasses.replace(
         pair_task,
-        init_params={name: jnp.zeros(shape) for name, shape in leaves_of(canary.shape[0]).items()},
+        init_params={name: jnp.zeros(shape) for name, shape in LEAVES.items()},
         loss=layered_loss,
         linear=None,
         name="audit_layers",
@@ -184,9 +164,7 @@ def agents(canary: Array, present: Array) -> Task:
     """Return a task whose canary is a data point of the first of two neighbours; the other agent has no budget and
     never speaks.
     """
-    units = _units(canary)
-    inputs = jnp.stack([units, jnp.zeros_like(units)])
-    return _linear(inputs, "audit_agents", 1 - np.eye(2))
+    return _task_of_agents(canary, 2, 1, "audit_agents")
 
 
 def speakers(canary: Array, present: Array) -> Task:
@@ -195,9 +173,20 @@ def speakers(canary: Array, present: Array) -> Task:
     All agents are neighbours and have a budget: they add their own noise, and share noise where the method does. The
     data of the other agents are 0.
     """
+    return _task_of_agents(canary, SPEAKERS, SPEAKERS, "audit_speakers")
+
+
+def _task_of_agents(canary: Array, number: int, num_speaking: int, name: str) -> Task:
+    """Return a task of neighbours, of whom the first few have a budget and the first one the canary."""
     units = _units(canary)
-    inputs = jnp.zeros((SPEAKERS, *units.shape)).at[0].set(units)
-    return _linear(inputs, "audit_speakers", 1 - np.eye(SPEAKERS), SPEAKERS)
+    task = _linear(jnp.zeros((number, *units.shape)).at[0].set(units), name)
+    peers = Peers(
+        graph=from_weights(1 - np.eye(number)),
+        regularization=jnp.ones(number),
+        smoothness=jnp.ones(number),
+        budget=(jnp.arange(number) < num_speaking).astype(jnp.float32),
+    )
+    return dataclasses.replace(task, peers=peers)
 
 
 def images(canary: Array, present: Array) -> Task:
@@ -258,11 +247,11 @@ def canary(shape: str, features: int = FEATURES) -> np.ndarray:
     """Return a canary of length 1, [feature].
 
     Args:
-        shape: a name in SHAPES.
+        shape: a name in SHAPES, or OVERFLOW.
         features: of the family.
     """
-    vector = np.eye(1, features)[0] if shape == "axis" else np.full(features, features**-0.5)
-    return vector.astype(np.float32)
+    coordinates = {"axis": np.eye(1, features)[0], "dense": features**-0.5, OVERFLOW: np.inf}[shape]
+    return np.full(features, coordinates, np.float32)
 
 
 class Family(NamedTuple):
@@ -296,7 +285,6 @@ def _for_users(task: Task, rounds: int) -> dict[str, Any]:
         "local_step_size": 1.0,
         "regularization": 1.0,
         "personalization": 1.0,
-        "clip_norm": 1.0,
     }
 
 
@@ -310,7 +298,6 @@ def _for_records(task: Task, rounds: int) -> dict[str, Any]:
         "share": 1.0,
         "step_size": 1.0,
         "regularization": 0.0,
-        "clip_norm": 1.0,
     }
 
 
@@ -319,7 +306,6 @@ def _for_agents(task: Task, rounds: int) -> dict[str, Any]:
         "mu": 1.0,
         "penalty": 1.0,
         "bound": 1.0,
-        "clip_norm": 1.0,
         "num_updates": rounds,
         "max_updates": rounds,
         "local": "noisy_step",
@@ -334,7 +320,6 @@ def _for_images(task: Task, rounds: int) -> dict[str, Any]:
         "batch_size": task.train.shape[1] // 2,
         "step_size": 0.1,
         "momentum": 0.0,
-        "clip_norm": 1.0,
         "tau": 10.0,  # above any root of a second moment, so that steps show the length of a gradient
     }
 
@@ -363,5 +348,5 @@ FAMILIES = {  # in the order in which they are tried
     "pair": Family(pair, ("user",), _for_users, MANY_FEATURES, ("dense",)),
 }
 NETWORKS = ("images", "convolutions", "copies")  # families whose model is a network
-# Families that an audit plays besides, with twice the rounds: the first of them on which the method runs.
-BESIDES = {"users": ("layers", "pair")}
+CLIP_NORM = 1.0  # of methods on all tasks
+BESIDE_USERS = ("layers", "pair")  # besides "users", with twice the rounds: the first of them on which the method runs

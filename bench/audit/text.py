@@ -42,7 +42,7 @@ def text_of(audit) -> str:
         lines += ["", *_task_lines(task, audit.method, "/".join(units))]
     for family, reason in audit.not_played.items():
         lines.append(f"not played on the task for {family}: {reason}")
-    if audit.args.get(LOCAL_STEPS) == 1:
+    if audit.task_audits[0].args.get(LOCAL_STEPS) == 1:
         lines.append(
             "This is with one local step in a round. A comparison takes as many as its baselines, mostly five: audit "
             f"that, too, with --set {LOCAL_STEPS}=5"
@@ -108,12 +108,11 @@ def verdict(audit) -> str:
 
 def _why_inconclusive(audit) -> str:
     """Return why an audit that refutes nothing is no pass, and what to do."""
-    unplayed = [finding for finding in audit.sound if not finding.played and finding.family == audit.family]
-    if unplayed:
+    if audit.unplayed:
+        readings = ", ".join(finding.reading for finding in audit.unplayed)
         return (
-            f"the relation of {', '.join(finding.reading for finding in unplayed)}, add-or-remove one, could not be "
-            "played, since the method does not leave out a unit that is absent: let it look at Task.present or "
-            "Task.present_examples"
+            f"the relation of {readings}, add-or-remove one, could not be played, since the method does not leave out "
+            "a unit that is absent: let it look at Task.present or Task.present_examples"
         )
     if excess := [finding.reading for finding in audit.sound if finding.more_often]:
         return (

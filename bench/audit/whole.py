@@ -4,7 +4,6 @@ A row of the results is one lower bound: of a way of accounting, by one kind of 
 that are in the file are not run again, unless the method has another version.
 """
 
-import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,9 +16,10 @@ import pandas as pd
 from bench.algorithms import ALGORITHMS
 from bench.analysis.kept import Table
 from bench.analysis.tables import markdown
+from bench.analysis.tables import number as cell
 from bench.audit.findings import MOST_UNSEEN
 from bench.audit.replay import TOLERANCE
-from bench.audit.report import audit_method, check
+from bench.audit.report import Audit, check
 from bench.audit.subject import families_of
 from bench.audit.text import number
 from bench.errors import InputError
@@ -33,43 +33,56 @@ ARGUMENTS: dict[tuple[str, str], dict[str, Any]] = {
 }
 
 
-def audit_all(out: Path, *, say: Callable[[str], None], fresh: bool = False, **options: Any) -> pd.DataFrame:
-    """Return the table of `bench.audit.audit_all`, in the files audit.csv and audit.md of a folder."""
+def audit_all(
+    audit: Callable[..., Audit], out: Path, *, say: Callable[[str], None], fresh: bool = False, **options: Any
+) -> pd.DataFrame:
+    """Return the table of `bench.audit.audit_all`, in the files audit.csv and audit.md of a folder.
+
+    Args:
+        audit: `bench.audit.audit`.
+    """
     check(**options)
     table = Table(out / "audit.csv", "audits", options, _page, ", or choose another --out")
-    pairs = [(name, family) for name, method in ALGORITHMS.items() for family in families_of(method)]
+    keys = [(name, family) for name, method in ALGORITHMS.items() for family in families_of(method)]
     table.begin(fresh=fresh)
-    table_rows, path = _earlier_rows(table), table.path
-    tables = [rows for key, rows in table_rows.groupby(KEY, sort=False) if key in pairs]
-    pending = [key for key in pairs if key not in set(table_rows[KEY].itertuples(index=False, name=None))]
+    earlier = table.earlier([*KEY, "version", "commit"])
+    versions = {name: method.version for name, method in ALGORITHMS.items()}
+    earlier = earlier[earlier["version"] == earlier["method"].map(versions)]
+    tables = {key: rows for key, rows in earlier.groupby(KEY, sort=False) if key in keys}
+    pending = [key for key in keys if key not in tables]
     start, refusals, code = time.monotonic(), [], commit()
+
+    def write() -> pd.DataFrame:
+        ordered = pd.concat([tables[key] for key in keys if key in tables], ignore_index=True)
+        table.write(ordered)
+        return ordered
+
     if pending:
-        kept = len(pairs) - len(pending)
-        say(f"{len(pending)} audits to make, {kept} are in {path}; each is kept when its line appears")
+        kept = len(keys) - len(pending)
+        say(f"{len(pending)} audits to make, {kept} are in {table.path}; each is kept when its line appears")
     for place, (name, family) in enumerate(pending, 1):
         jax.clear_caches()  # of the last audit: compiled programs take more pieces of memory than a process may have
         try:
-            result = audit_method(name, family=family, args=ARGUMENTS.get((name, family)), say=None, **options)
+            result = audit(name, family=family, args=ARGUMENTS.get((name, family)), **options)
         except InputError as error:
             refusals.append(f"{name} on {family}: {error}")
             say(f"audit {place} of {len(pending)}, {name} on {family}: not run, {error}")
             continue
-        tables.append(result.to_frame().assign(version=ALGORITHMS[name].version, **options, commit=code))
-        table.write(_in_order(pd.concat(tables, ignore_index=True), pairs))
+        tables[name, family] = result.to_frame().assign(version=versions[name], **options, commit=code)
+        write()
         remaining = (time.monotonic() - start) / place * (len(pending) - place)
         outlook = f"about {duration(remaining)} left" if place < len(pending) else "all done"
         verdict = result.verdict if result.findings else "declares no privacy"
         say(f"audit {place} of {len(pending)}, {name} on {family}: {verdict}; {outlook}")
     if not pending:
-        table.write(_in_order(table_rows, pairs))
-        say(f"{path} has all {len(pairs)} audits with these options already")
-    if commits := sorted(set(table_rows["commit"]) - {code} if "commit" in table_rows else ()):
-        say(f"{path} has audits of the code at {', '.join(commits)}: move it elsewhere to run them again at {code}")
+        say(f"{table.path} has all {len(keys)} audits with these options already")
+    if commits := ", ".join(sorted(set(earlier["commit"]) - {code})):
+        say(f"{table.path} has audits of the code at {commits}: move it elsewhere to run them again at {code}")
     if refusals:
         raise InputError(
-            f"{len(refusals)} of {len(pairs)} audits were not run, the others are kept; {'; '.join(refusals)}"
+            f"{len(refusals)} of {len(keys)} audits were not run, the others are kept; {'; '.join(refusals)}"
         )
-    return _in_order(pd.concat(tables, ignore_index=True), pairs)
+    return write()
 
 
 def _page(rows: pd.DataFrame) -> str:
@@ -109,10 +122,10 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
                     "reading": reading if first["proven"] else f"{reading} (not proven)",
                     "neighbours": first["neighbors"],
                     "declared ε": number(first["declared"]),
-                    "replay": _factor(first["replay_factor"]),
+                    "replay": cell(first["replay_factor"], ".3g"),
                     "at least": number(bounds.loc[at_declared_delta, "lower_bound"].max()),
                     "verdict": _verdict_words(bounds),
-                    "noise seen if too small by": _factor(first["noise_factor"]),
+                    "noise seen if too small by": cell(first["noise_factor"], ".3g"),
                 }
             )
     return pd.DataFrame(summary_rows).fillna("")
@@ -133,20 +146,3 @@ def _verdict_words(bounds: pd.DataFrame) -> str:
     worst_row = refuting.iloc[(refuting["lower_bound"] / refuting["declared_there"]).to_numpy().argmax()]
     lower_bound, epsilon = number(worst_row["lower_bound"]), number(worst_row["declared_there"])
     return f"refuted: {lower_bound} > {epsilon} at δ = {worst_row['at_delta']:g}"
-
-
-def _factor(factor: float) -> str:
-    return "" if math.isnan(factor) or math.isinf(factor) else f"{factor:.3g}"
-
-
-def _earlier_rows(table: Table) -> pd.DataFrame:
-    """Return the rows of an earlier command, with the present versions of the methods."""
-    rows = table.earlier([*KEY, "version", "commit"])
-    return rows[rows["version"] == rows["method"].map({name: method.version for name, method in ALGORITHMS.items()})]
-
-
-def _in_order(rows: pd.DataFrame, pairs: list[tuple[str, str]]) -> pd.DataFrame:
-    """Return the rows in the order of the audits asked for."""
-    place = {key: number for number, key in enumerate(pairs)}
-    order = [place[key] for key in rows[KEY].itertuples(index=False, name=None)]
-    return rows.assign(order=order).sort_values("order", kind="stable").drop(columns="order").reset_index(drop=True)

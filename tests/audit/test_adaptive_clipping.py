@@ -67,7 +67,7 @@ def test_a_user_that_is_removed_sends_nothing(sampler, family):
     """Not its half to the count, either: it would move by 1, and the method, which is right, be refuted."""
     args = ARGS | {"sampler": sampler, "num_sampled": 4 if sampler == "all" else 2}
     found = audit(METHOD, args=args, family=family, **QUICK)
-    assert found.left_out
+    assert {part.removal for part in found.task_audits} == {"absent"}
     assert not found.refuted, text_of(found)
     assert "removed means" not in text_of(found)
     assert found.strongest.factor == pytest.approx(1, abs=0.08)

@@ -50,7 +50,7 @@ def test_the_right_one_passes_and_half_of_its_noise_is_refuted(strength):
     found = audit(METHOD, args=args, **options)
     assert found.verdict == "passed", text_of(found)
     assert text_of(found).startswith("passed: consistent with epsilon 3 (paper); noise 1.")
-    assert found.left_out
+    assert {part.removal for part in found.task_audits} == {"absent"}
     parts = [
         part._replace(findings=tuple(each._replace(played=False) for each in part.findings))
         for part in found.task_audits
@@ -98,4 +98,4 @@ def test_built_in_methods_leave_out_a_record_that_is_absent(name, family, given)
 def test_a_regulariser_in_the_clipped_gradient_of_mr_mtl_is_not_refuted():
     found = audit("mr_mtl", args={"regularization": 1.0}, **QUICK)
     assert not found.refuted, text_of(found)
-    assert found.left_out
+    assert {part.removal for part in found.task_audits} == {"absent"}

@@ -45,8 +45,7 @@ def table(tmp_path_factory):
     folder = tmp_path_factory.mktemp("audited")
     with pytest.MonkeyPatch.context() as patched:
         some_methods(patched)
-        patched.setattr(whole, "audit_method", audit_once)
-        audited(folder)
+        audited(folder, by=audit_once)
     return folder
 
 
@@ -62,9 +61,9 @@ def status_of(monkeypatch, *words: str) -> int:
     return exit_status(app)
 
 
-def audited(folder, **options):
+def audited(folder, by=audit, **options):
     said = []
-    return whole.audit_all(folder, say=said.append, **QUICK | options), said
+    return whole.audit_all(by, folder, say=said.append, **QUICK | options), said
 
 
 def test_every_private_method_has_a_task_to_be_audited_on():
@@ -102,8 +101,7 @@ def test_what_is_in_the_file_is_not_run_again_but_for_another_version(few, folde
     assert "has all" in said[0]
     pd.testing.assert_frame_equal(again, before, check_dtype=False)
     monkeypatch.setitem(few, "minibatch_sgd", few["minibatch_sgd"]._replace(version=99))
-    monkeypatch.setattr(whole, "audit_method", audit_once)
-    newer, said = audited(folder)
+    newer, said = audited(folder, by=audit_once)
     assert {line.split(", ")[1].split(" on ")[0] for line in said[1:]} == {"minibatch_sgd"}
     assert newer.loc[newer["method"] == "minibatch_sgd", "version"].eq(99).all()
     (folder / "audit.md").unlink()
@@ -112,12 +110,11 @@ def test_what_is_in_the_file_is_not_run_again_but_for_another_version(few, folde
 
 
 def test_a_table_of_audits_with_other_options_is_kept(few, folder, monkeypatch):
-    monkeypatch.setattr(whole, "audit_method", audit_once)
     before = (folder / "audit.csv").read_bytes()
     with pytest.raises(InputError, match="audits with seed = 0"):
         audited(folder, seed=1)
     assert (folder / "audit.csv").read_bytes() == before
-    rows, said = audited(folder, seed=1, fresh=True)
+    rows, said = audited(folder, by=audit_once, seed=1, fresh=True)
     assert len(said) == 1 + len(rows[whole.KEY].drop_duplicates())
     assert set(rows["method"]) == set(few)
     assert (folder / "earlier-audit.csv").read_bytes() == before
@@ -139,15 +136,13 @@ def test_an_interrupted_audit_goes_on(few, tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return audit_once(name, **how)
 
-    monkeypatch.setattr(whole, "audit_method", until_the_last)
     for asked in (["minibatch_sgd", "admm", "dp_fedavg"], ["dp_fedavg"]):
         begun.clear()
         with pytest.raises(KeyboardInterrupt):
-            audited(tmp_path)
+            audited(tmp_path, by=until_the_last)
         assert list(dict.fromkeys(begun)) == asked
     assert set(pd.read_csv(tmp_path / "audit.csv")["method"]) == {"minibatch_sgd", "admm"}
-    monkeypatch.setattr(whole, "audit_method", audit_once)
-    rows, said = audited(tmp_path)
+    rows, said = audited(tmp_path, by=audit_once)
     assert "minibatch_sgd" not in " ".join(said)
     assert set(rows["method"]) == set(few)
 
@@ -160,10 +155,12 @@ def test_a_refuted_method_fails(few, tmp_path, monkeypatch, capsys):
 
     wrong = {"minibatch_sgd": method._replace(releases=too_little)}
     monkeypatch.setattr(whole, "ALGORITHMS", wrong)
-    monkeypatch.setattr(whole, "audit_method", lambda name, **how: audit(wrong[name], **how))
-    few_runs = {"runs": 2000}
     as_usual = whole.audit_all
-    monkeypatch.setattr(whole, "audit_all", lambda out, **how: as_usual(out, **how | few_runs))
+
+    def audit_wrong(name, **how):
+        return audit(wrong[name], **how)
+
+    monkeypatch.setattr(whole, "audit_all", lambda by, out, **how: as_usual(audit_wrong, out, **how | {"runs": 2000}))
     assert status_of(monkeypatch, "--out", str(tmp_path)) == 1
     assert "refuted" in (tmp_path / "audit" / "audit.md").read_text()
     assert "FAILED" in capsys.readouterr().err
@@ -181,11 +178,10 @@ def test_an_audit_that_cannot_run_stops_no_other(few, tmp_path, monkeypatch):
             raise InputError("too few runs")
         return audit_once(name, **how)
 
-    monkeypatch.setattr(whole, "audit_method", but_the_first)
     with pytest.raises(
         InputError, match="2 of 4 audits were not run, the others are kept; dp_fedavg on users: too few"
     ):
-        audited(tmp_path)
+        audited(tmp_path, by=but_the_first)
     assert set(pd.read_csv(tmp_path / "audit.csv")["method"]) == {"minibatch_sgd", "admm"}
 
 
@@ -196,11 +192,10 @@ def test_a_table_that_was_cut_off_is_refused(few, folder):
         audited(folder)
 
 
-def test_a_folder_that_cannot_be_is_refused_before_anything_runs(few, tmp_path, monkeypatch):
-    monkeypatch.setattr(whole, "audit_method", None)
+def test_a_folder_that_cannot_be_is_refused_before_anything_runs(few, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="is in the way"):
-        audited(tmp_path / "file" / "audit")
+        audited(tmp_path / "file" / "audit", by=None)
 
 
 def test_a_file_of_something_else_is_left_alone(few, tmp_path):
