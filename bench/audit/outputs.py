@@ -22,10 +22,9 @@ import numpy as np
 from scipy import special, stats
 
 from bench.audit import bounds
-from bench.audit.bounds import SCALE, SHIFT, Test, likelihoods
-from bench.audit.game import PILOT
+from bench.audit.bounds import SCALE, SHIFT, Score, Test, likelihoods
 from bench.audit.report import FEWEST_RUNS, check
-from bench.audit.scales import World, scales, varying_rounds
+from bench.audit.scales import PILOT, World, pilot_of, tests_of, varying_rounds
 from bench.errors import InputError, cut, in_one_line
 
 MOST_NUMBERS = 1 / 2  # of the pilot runs: with more numbers than this in a run, their covariance is not estimated
@@ -372,17 +371,13 @@ def _outputs_tests(ins: World, outs: World, gaps: tuple[np.ndarray, np.ndarray])
     Args:
         gaps: how many numbers are not finite, [run, round] in each world.
     """
-    cuts = [int(len(world[0]) * PILOT) for world in (ins, outs)]
-    pilots = [array[: cuts[0]] for array in ins], [array[: cuts[1]] for array in outs]
-
-    def test(kind: str, inner: np.ndarray, outer: np.ndarray) -> Test:
-        return Test((inner[: cuts[0]], outer[: cuts[1]]), (inner[cuts[0] :], outer[cuts[1] :]), kind)
-
-    scores = [(SHIFT, score) for score in _shift_scores(*pilots)] + [(SCALE, score) for score in scales(*pilots)]
-    tests = [test(kind, score(ins), score(outs)) for kind, score in scores]
+    tests = tests_of(ins, outs, _shifts(pilot_of(ins), pilot_of(outs)))
     counts = [np.column_stack([array, array.sum(1)]) for array in gaps] if any(map(np.any, gaps)) else []
     for inner, outer in zip(*(array.T for array in counts), strict=True):
-        tests += [test(FINITE, sign * inner, sign * outer) for sign in (1.0, -1.0)]
+        for sign in (1.0, -1.0):
+            pilots = pilot_of([sign * inner, sign * outer])
+            rest = sign * inner[len(pilots[0]) :], sign * outer[len(pilots[1]) :]
+            tests.append(Test((pilots[0], pilots[1]), rest, FINITE))
     return tests
 
 
@@ -401,16 +396,15 @@ def _ideal_test(distance: float, runs: tuple[int, int]) -> Test:
     return Test(scores(*pilot), scores(runs[0] - pilot[0], runs[1] - pilot[1]))
 
 
-def _shift_scores(ins: World, outs: World) -> list[Callable[[World], np.ndarray]]:
+def _shifts(ins: World, outs: World) -> Sequence[Score]:
     """Return scores of how the mean is shifted: the log of the likelihood ratio, for Gaussian and for Laplace noise."""
     flat_ins, flat_outs = (np.concatenate(world, axis=1) for world in (ins, outs))
     move = flat_ins.mean(0) - flat_outs.mean(0)
     if flat_ins.shape[1] <= MOST_NUMBERS * len(flat_outs):
-        likelihood_scores = likelihoods(flat_outs, (move[None], 0 * move[None]))
-        return [lambda world, score=score: score(np.concatenate(world, axis=1)) for score in likelihood_scores]
+        return likelihoods(flat_outs, (move[None], 0 * move[None]))
     variance = (flat_ins.var(0) + flat_outs.var(0)) / 2
     weights = np.divide(move, variance, out=np.zeros_like(move), where=variance > 0)
-    return [lambda world: np.concatenate(world, axis=1) @ weights]
+    return [lambda outputs: outputs @ weights]
 
 
 def _rescaled(world: World, factor: float) -> World:

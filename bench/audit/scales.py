@@ -1,17 +1,47 @@
-"""Scores of how large what is public is, for leaks that do not shift it: a divisor, step or noise that depends on data.
+"""The tests of runs with and without a canary, the same for a method's game and for the outputs of any program.
 
-They are the same for a method's game and for outputs of any program.
+Beside scores of a shift, which each of the two has, there are scores of how large what is public is, for leaks that do
+not shift it: a divisor, step or noise that depends on data.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import numpy as np
 
+from bench.audit.bounds import SCALE, SHIFT, Score, Test
+
 World = list[np.ndarray]  # [run, number] of each round
+PILOT = 1 / 3  # of the runs
 
 # What varies less than this varies by rounding: relative to the largest spread in its round, and in any round.
 FLOOR, LOWEST = 1e-3, 1e-6
 NOTHING = 1e-12  # added to a size, so that a round without any change has a logarithm
+
+
+def pilot_of(world: World) -> World:
+    """Return the pilot runs."""
+    return [outputs[: int(len(outputs) * PILOT)] for outputs in world]
+
+
+def tests_of(ins: World, outs: World, shifts: Sequence[Score]) -> list[Test]:
+    """Return a test for each score of a shift, which takes the numbers of all rounds in a row, and for each of a size.
+
+    Held-out runs are scored when a test is chosen, since that takes most of the time.
+    """
+    pilots = pilot_of(ins), pilot_of(outs)
+    held_out = [
+        [outputs[len(pilot) :] for outputs, pilot in zip(world, of_world, strict=True)]
+        for world, of_world in zip((ins, outs), pilots, strict=True)
+    ]
+
+    def test(kind: str, score: Callable[[World], np.ndarray]) -> Test:
+        return Test((score(pilots[0]), score(pilots[1])), cache(lambda: (score(held_out[0]), score(held_out[1]))), kind)
+
+    def score_of_row(score: Score) -> Callable[[World], np.ndarray]:
+        return lambda world: score(np.concatenate(world, axis=1))
+
+    return [test(SHIFT, score_of_row(score)) for score in shifts] + [test(SCALE, score) for score in scales(*pilots)]
 
 
 def scales(ins: World, outs: World) -> list[Callable[[World], np.ndarray]]:
