@@ -15,6 +15,7 @@ from bench.sweeps.rows import Origin, commit
 from bench.sweeps.spec import Entry, Sweep, Sweeps, defaults_of
 from bench.verification.drawn import Run
 
+LEFT_OUT, OUTDATED = "left out", "outdated"  # outcomes of a run whose data are not here, or whose point is gone
 MOVED = 1e-6  # relative change of the hyperparameters by which the effect of rounding is found
 
 
@@ -35,12 +36,8 @@ class Prepared(NamedTuple):
         return self.unit._replace(points=(point._replace(traced=traced),))
 
 
-class Gone(InputError):
-    """The sweep does not have this run any more."""
-
-
-class NoData(InputError):
-    """The data of a run are not on this machine, and cannot be fetched."""
+class NotRun(InputError):
+    """A run cannot be made again; the arguments are its outcome, OUTDATED or LEFT_OUT, and what is wrong."""
 
 
 def source_of(known: Sweeps, name: str, scale: str) -> tuple[Sweep, Callable[[str, int], Task]]:
@@ -56,7 +53,7 @@ def source_of(known: Sweeps, name: str, scale: str) -> tuple[Sweep, Callable[[st
         try:
             return sweep.task(name, trial)
         except InputError as error:
-            raise NoData(str(error)) from None
+            raise NotRun(LEFT_OUT, str(error)) from None
 
     return sweep, task
 
@@ -68,13 +65,13 @@ def prepare(run: Run, sweep: Sweep, task: Callable[[str, int], Task]) -> Prepare
         sweep, task: of the run, from `source_of`.
 
     Raises:
-        Gone: where the sweep has no such point now, or its data or a method's version are others.
-        NoData: where the data of the run cannot be had.
+        NotRun: where the sweep has no such point now, or its data or a method's version are others, or where the data
+            of the run cannot be had.
     """
     entry = sweep.entries.get(run.algorithm)
     candidates = _candidates(entry, run) if entry else pd.DataFrame()
     if entry is None or candidates.empty:
-        raise Gone(f"{run.sweep} has no such point of {run.algorithm}")
+        raise NotRun(OUTDATED, f"{run.sweep} has no such point of {run.algorithm}")
     one_entry = sweep._replace(entries={run.algorithm: entry.with_points(candidates)})
     default_task = next(iter(sweep.tasks))
     task_names = dict.fromkeys(candidates.get("task", [default_task]))
@@ -83,9 +80,10 @@ def prepare(run: Run, sweep: Sweep, task: Callable[[str, int], Task]) -> Prepare
     points = {point.id: (name, point) for name, group in resolve(one_entry, tasks_by_name).items() for point in group}
     point_ids = Points(shapes_of(point for _, point in points.values())).recognised(run.rows.head(1))
     if run.point not in point_ids:
-        raise Gone(
+        raise NotRun(
+            OUTDATED,
             f"{run.sweep} has another version of {run.algorithm} or other data now, or a number that is computed from "
-            "the settings, such as calibrated noise, comes out differently"
+            "the settings, such as calibrated noise, comes out differently",
         )
     name, point = points[point_ids[run.point]]
     origin = Origin(run.sweep, str(run.first["scale"]), sweep.delta, commit())

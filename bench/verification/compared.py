@@ -118,23 +118,20 @@ def _is_accounted(name: str, computed: Mapping[str, Any]) -> bool:
 def _difference(there: pd.DataFrame, here: pd.DataFrame, name: str, computed: Mapping[str, Any]) -> Difference | None:
     """Return the largest difference in a column, if any."""
     before, now, rounds = there[name], here[name], there["rounds"]
-    if not (pd.api.types.is_numeric_dtype(before) and pd.api.types.is_numeric_dtype(now)):
-        unequal = (before.astype(object).fillna("").map(str) != now.astype(object).fillna("").map(str)).to_numpy()
-        if not unequal.any():
-            return None
-        place = int(unequal.argmax())
-        return Difference(name, np.inf, int(rounds.iloc[place]), before.iloc[place], now.iloc[place])
-    old, new = before.to_numpy(float), now.to_numpy(float)
-    same = (old == new) | (np.isnan(old) & np.isnan(new))
-    if same.all():
-        return None
-    with np.errstate(invalid="ignore"):
-        size = np.where(same, 0.0, np.abs(old - new))
-    finite = np.isfinite(old) & np.isfinite(new)
-    size[~finite & ~same] = np.inf
-    scale = np.abs(old) if _is_accounted(name, computed) else np.abs(old[np.isfinite(old)]).max(initial=0.0)
-    size = np.divide(size, scale, out=np.where(size > 0, np.inf, 0.0), where=np.asarray(scale) > 0)
+    if pd.api.types.is_numeric_dtype(before) and pd.api.types.is_numeric_dtype(now):
+        old, new = before.to_numpy(float), now.to_numpy(float)
+        same = (old == new) | (np.isnan(old) & np.isnan(new))
+        finite = np.isfinite(old) & np.isfinite(new)
+        with np.errstate(invalid="ignore"):
+            size = np.where(same, 0.0, np.where(finite, np.abs(old - new), np.inf))
+        scale = np.abs(old) if _is_accounted(name, computed) else np.abs(old[np.isfinite(old)]).max(initial=0.0)
+        size = np.divide(size, scale, out=np.where(size > 0, np.inf, 0.0), where=np.asarray(scale) > 0)
+    else:
+        texts = (column.astype(object).fillna("").map(str).to_numpy() for column in (before, now))
+        size = np.where(np.not_equal(*texts), np.inf, 0.0)
     place = int(size.argmax())
+    if not size[place]:
+        return None
     return Difference(name, float(size[place]), int(rounds.iloc[place]), before.iloc[place], now.iloc[place])
 
 

@@ -1,7 +1,7 @@
 """Draws finished runs at random from a folder of results."""
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from bench.errors import InputError
 from bench.store.complete_runs import made_on_cpus
-from bench.store.part_files import IDENTITY, UnusablePart, parts_in, read_part
+from bench.store.part_files import IDENTITY, UnusablePart, parts_in, read_part, readable_parts
 
 SLOWDOWN = 25.0  # how much longer a run takes by itself than its share of many trained together, at most: ppsgd_longer
 LEAST_S = 5.0  # of making a run's data and compiling its program, for which recorded times are those of a warm cache
@@ -29,7 +29,6 @@ class Run(NamedTuple):
     trial, seed: repetition.
     rows: one per evaluation, in order.
     seconds: that running it again will take, from the times in its rows; compiling included.
-    part: the file that has it.
     """
 
     sweep: str
@@ -39,7 +38,6 @@ class Run(NamedTuple):
     seed: int
     rows: pd.DataFrame
     seconds: float
-    part: Path
 
     @property
     def first(self) -> dict[str, Any]:
@@ -58,7 +56,7 @@ class Folder:
     def __init__(self, path: Path):
         self.path, self.name = path, path.name
         self.parts = parts_in(path)
-        self._read: dict[Path, pa.Table] = {}
+        self.read = cache(read_part)
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -72,9 +70,7 @@ class Folder:
             UnusablePart: where its part is damaged or foreign.
         """
         part = self.parts[rng.choice(len(self.parts), p=self.sizes / self.sizes.sum())]
-        if part not in self._read:
-            self._read[part] = read_part(part)
-        table = self._read[part]
+        table = self.read(part)
         row = table.slice(int(rng.integers(len(table))), 1)
         point, trial, seed = run = tuple(row[name][0].as_py() for name in IDENTITY)
         masks = [table[name].to_numpy(zero_copy_only=False) == value for name, value in zip(IDENTITY, run, strict=True)]
@@ -83,23 +79,15 @@ class Folder:
         chunk_size = max(1.0, _number(first.get("points_per_chunk")))
         seconds_alone = min(SLOWDOWN, chunk_size) * _number(first.get("wall_s"))
         seconds = max(LEAST_S, _number(first.get("compile_s"))) + seconds_alone
-        return Run(self.name, str(first["algorithm"]), point, trial, seed, rows, seconds, part)
+        return Run(self.name, str(first["algorithm"]), point, trial, seed, rows, seconds)
 
     def repetitions(self, run: Run) -> pd.DataFrame:
         """Return the rows of all repetitions of a run's point."""
         tables = [
             table.filter(pa.array(table["point"].to_numpy(zero_copy_only=False) == run.point)).to_pandas()
-            for table in map(self._table, self.parts)
-            if table is not None
+            for _, table in readable_parts(self.path, [])
         ]
         return pd.concat(tables, ignore_index=True)
-
-    def _table(self, part: Path) -> pa.Table | None:
-        """Return a part, or None where it cannot be used."""
-        try:
-            return self._read[part] if part in self._read else read_part(part)
-        except UnusablePart:
-            return None
 
 
 class Sample(NamedTuple):

@@ -21,11 +21,11 @@ from bench.processes import WorkerDied
 from bench.store import SCALES, of_scale
 from bench.sweeps.rows import platform_columns
 from bench.sweeps.spec import Sweeps
-from bench.verification.again import Gone, NoData, Prepared, prepare, source_of
+from bench.verification.again import LEFT_OUT, OUTDATED, NotRun, Prepared, prepare, source_of
 from bench.verification.compared import CHAOTIC, DIFFERENT, EQUAL, ROUNDED, compared
 from bench.verification.drawn import Folder, Run, Sample, draw
 
-LEFT_OUT, OUTDATED, DAMAGED = "left out", "outdated", "damaged"
+DAMAGED = "damaged"
 FAILURES = (DIFFERENT, OUTDATED, DAMAGED)
 
 
@@ -144,10 +144,9 @@ def _checked_runs(sample: Sample, folders: dict[str, Folder], known: Sweeps, poo
         start = time.monotonic()
         try:
             prepared = prepare(run, *source(run.sweep, str(run.first["scale"])))
-        except NoData as error:
-            report(place, _outcome_of(run, LEFT_OUT, what=str(error)))
-        except Gone as error:
-            report(place, _outcome_of(run, OUTDATED, what=str(error)))
+        except NotRun as error:
+            outcome, what = error.args
+            report(place, _outcome_of(run, outcome, what=what))
         else:
             pending[executor.submit(prepared.unit, _ignore)] = place, prepared, start
     while pending:
