@@ -8,7 +8,7 @@ import pandas as pd
 
 from bench.analysis.tables import without_formulas
 from bench.errors import InputError, cannot_write
-from bench.files import AS_TEXT, check_writable, write_whole
+from bench.files import AS_TEXT, write_whole
 
 
 class Table(NamedTuple):
@@ -26,15 +26,6 @@ class Table(NamedTuple):
     options: Mapping[str, Any]
     page: Callable[[pd.DataFrame], str]
     remedy: str = ""
-
-    def begin(self, *, fresh: bool) -> None:
-        """Refuse a folder that cannot be written, before rows take minutes; `fresh` sets an earlier table aside."""
-        check_writable(self.path.parent)
-        if fresh and self.path.is_file():
-            try:
-                self.path.replace(self.path.with_name(f"earlier-{self.path.name}"))
-            except OSError as error:
-                raise cannot_write(error, self.path) from None
 
     def earlier(
         self,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from bench.inputs.options import Out
+from bench.inputs.values import check_range
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +29,6 @@ def attack(
     board: str = "board",
     split: int = 0,
     seed: int = 0,
-    fresh: bool = False,
     say: Callable[[str], None] = lambda line: None,
 ) -> "pd.DataFrame":
     """Attack the methods of a board on its own data, with the settings that it chose.
@@ -42,7 +42,6 @@ def attack(
         board: its folder; "board" is OUT/board.
         split: whose settings and data are taken.
         seed: of membership and of all runs.
-        fresh: attack all again; the earlier table is kept as earlier-attacks.csv.
         say: receives a line after each row, and some while one is computed.
 
     Returns:
@@ -53,12 +52,15 @@ def attack(
             options, unknown names, and a board that has no such runs, or other data or versions.
     """
     from bench.attacks import whole
-    from bench.comparison.protocol import board_folder
+    from bench.attacks.targets import targets
     from bench.execution.run import use_compilation_cache
 
     use_compilation_cache()
+    fewest, most = whole.FEWEST_RUNS, whole.MOST_RUNS
+    check_range("runs", runs, fewest <= runs <= most, f"give {fewest} to {most:,}")
+    check_range("seed", seed, 0 <= seed < 100_000, "give 0 to 99,999")
     chosen = [] if epsilons is None else [epsilons] if isinstance(epsilons, int | float) else list(epsilons)
-    options = {"runs": runs, "split": split, "seed": seed, "fresh": fresh, "say": say}
-    rows = whole.attack_all(task, methods, chosen, board=board, out=Path(out), **options)
-    rows.attrs["page"] = str(board_folder(board, out) / task / whole.PAGE)
+    plan = targets(task, methods, chosen, board=board, out=Path(out), split=split)
+    rows = whole.attack_all(plan, {"runs": runs, "split": split, "seed": seed}, say)
+    rows.attrs["page"] = str(plan.folder / whole.PAGE)
     return rows

@@ -6,8 +6,7 @@ board chose other settings or the method has another version.
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,9 @@ from bench.analysis.kept import Table
 from bench.analysis.tables import markdown
 from bench.attacks import membership, units
 from bench.attacks.runs import scores
-from bench.attacks.targets import Target, targets
+from bench.attacks.targets import Target, Targets
 from bench.execution.progress import Meter, Report, duration
-from bench.inputs.values import check_range
+from bench.files import check_writable
 from bench.sweeps.rows import commit
 
 KEY = ["method", "target_epsilon"]
@@ -29,31 +28,15 @@ TABLE, PAGE = "attacks.csv", "attacks.md"
 NO_RATIO = "scores are not finite"
 
 
-def attack_all(
-    task: str,
-    labels: Sequence[str],
-    epsilons: Sequence[float],
-    *,
-    board: str,
-    out: Path,
-    fresh: bool,
-    say: Callable[[str], None],
-    runs: int,
-    split: int,
-    seed: int,
-) -> pd.DataFrame:
+def attack_all(plan: Targets, options: Mapping[str, int], say: Callable[[str], None]) -> pd.DataFrame:
     """Return the table of `bench.attacks.attack`, in the files attacks.csv and attacks.md of the board's task.
 
     Args:
-        task, labels, epsilons, board, out: as for `targets.targets`.
-        runs, split, seed: of all rows.
+        plan: what is attacked.
+        options: runs, split and seed, the same in all rows.
     """
-    options = {"runs": runs, "split": split, "seed": seed}
-    check_range("runs", runs, FEWEST_RUNS <= runs <= MOST_RUNS, f"give {FEWEST_RUNS} to {MOST_RUNS:,}")
-    check_range("seed", seed, 0 <= seed < 100_000, "give 0 to 99,999")
-    plan = targets(task, labels, epsilons, board=board, out=out, split=split)
     table, code = Table(plan.folder / TABLE, "attacks", options, page), commit()
-    table.begin(fresh=fresh)
+    check_writable(plan.folder)
     rows = {tuple(row[name] for name in KEY): row for row in _earlier_rows(table).to_dict("records")}
     asked = {tuple(target.declared[name] for name in KEY): target for target in plan.targets}
     for key, target in asked.items():  # rows that are not asked for stay as they are
@@ -70,9 +53,9 @@ def attack_all(
         say(f"{table.path} has all {len(asked)} of these attacks already")
         return write()
     first = next(iter(pending.values()))
-    roster = units.units_of(first.attacked.task, first.declared["privacy_unit"], runs, seed)
-    run_rounds = runs * sum(target.attacked.rounds for target in pending.values())
-    with Meter(f"attacks on {task}", run_rounds, say=say) as meter:
+    roster = units.units_of(first.attacked.task, first.declared["privacy_unit"], options["runs"], options["seed"])
+    run_rounds = options["runs"] * sum(target.attacked.rounds for target in pending.values())
+    with Meter(f"attacks on {plan.folder.name}", run_rounds, say=say) as meter:
         for place, ((label, epsilon), target) in enumerate(pending.items(), 1):
             row = _row(target, roster, options, meter.report) | {"commit": code}
             rows[label, epsilon] = row

@@ -107,16 +107,13 @@ def audit(
     return Audit(name, runs, confidence, tuple(task_audits), not_played)
 
 
-def audit_all(
-    out: Out = "results", *, say: Callable[[str], None] | None = None, fresh: bool = False, **options: Any
-) -> "pd.DataFrame":
+def audit_all(out: Out = "results", *, say: Callable[[str], None] | None = None, **options: Any) -> "pd.DataFrame":
     """Audit every built-in method on every family of tasks that it fits; write audit.csv and audit.md into OUT/audit.
 
     What was interrupted goes on when it is repeated.
 
     Args:
         say: receives a line after each audit.
-        fresh: run all audits again; the earlier table is kept as earlier-audit.csv.
         options: other values of epsilon, delta, rounds, runs, confidence and seed of every `audit`.
 
     Returns:
@@ -130,7 +127,7 @@ def audit_all(
     from bench.audit import whole
 
     defaults: dict = {name: inspect.signature(audit).parameters[name].default for name in SHARED_OPTIONS}
-    rows = whole.audit_all(audit, Path(out) / "audit", say=say or print, fresh=fresh, **defaults | options)
+    rows = whole.audit_all(audit, Path(out) / "audit", say=say or print, **defaults | options)
     rows.attrs["page"] = str(Path(out) / "audit" / "audit.md")
     return rows
 

@@ -24,6 +24,7 @@ from bench.audit.subject import families_of
 from bench.audit.text import number
 from bench.errors import InputError
 from bench.execution.progress import duration
+from bench.files import check_writable
 from bench.sweeps.rows import commit
 
 KEY = ["method", "family"]
@@ -33,9 +34,7 @@ ARGUMENTS: dict[tuple[str, str], dict[str, Any]] = {
 }
 
 
-def audit_all(
-    audit: Callable[..., Audit], out: Path, *, say: Callable[[str], None], fresh: bool = False, **options: Any
-) -> pd.DataFrame:
+def audit_all(audit: Callable[..., Audit], out: Path, *, say: Callable[[str], None], **options: Any) -> pd.DataFrame:
     """Return the table of `bench.audit.audit_all`, in the files audit.csv and audit.md of a folder.
 
     Args:
@@ -44,7 +43,7 @@ def audit_all(
     check(**options)
     table = Table(out / "audit.csv", "audits", options, _page, ", or choose another --out")
     keys = [(name, family) for name, method in ALGORITHMS.items() for family in families_of(method)]
-    table.begin(fresh=fresh)
+    check_writable(out)
     earlier = table.earlier([*KEY, "version", "commit"])
     versions = {name: method.version for name, method in ALGORITHMS.items()}
     earlier = earlier[earlier["version"] == earlier["method"].map(versions)]

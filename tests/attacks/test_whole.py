@@ -133,10 +133,6 @@ def test_an_interruption_loses_the_row_at_work_alone(tmp_path, monkeypatch):
     rows.to_csv(path, index=False)
     attack("tiny", epsilons=[1.0], out=tmp_path, **FEW)
     assert calls[5:] == [(1.0, "0.25-1.0")]
-    # `fresh` keeps the earlier table.
-    attack("tiny", out=tmp_path, fresh=True, **FEW)
-    assert len(calls) == 8
-    assert len(pd.read_csv(path.with_name("earlier-attacks.csv"))) == 2
 
 
 @pytest.mark.usefixtures("never")
