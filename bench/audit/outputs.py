@@ -31,9 +31,8 @@ MOST_NUMBERS = 1 / 2  # of the pilot runs: with more numbers than this in a run,
 FINITE = "finite"  # a kind of score, beside SHIFT and SCALE: whether a run is finite
 FACTORS = (1.1, 1.2, 1.3, 1.4, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0)  # by which noise could be too small
 PASSING_FACTOR = 1.5  # the largest factor that a pass may leave unseen
-EXTREME_EXPONENT = (
-    300  # binary exponent, up or down, from which numbers are counted in another unit: squares would overflow
-)
+# Binary exponent, up or down, from which numbers are counted in another unit: squares would overflow.
+EXTREME_EXPONENT = 300
 IRREFUTABLE = 1e4  # an epsilon that no number of runs refutes
 GAME, GAUSSIAN = "game", "Gaussian"  # the bounds
 MEAN, SPREAD, TAILS = "mean", "spread", "tails"
@@ -296,21 +295,23 @@ def _worlds(
                     f"{_name(source)} has {len(array):,} runs: give at least {FEWEST_RUNS} in each world, and the same "
                     "for every round"
                 )
+    ins, outs = [], []
     for sources, inner, outer in zip(zip(with_unit, without, strict=True), *worlds, strict=True):
         if not 0 < inner.shape[1] == outer.shape[1]:
             raise InputError(
                 f"{_name(sources[0])} has {inner.shape[1]:,} numbers in a run and {_name(sources[1])} has "
                 f"{outer.shape[1]:,}: give what the program made public, the same in both"
             )
-    gaps = [np.stack([(~np.isfinite(array)).sum(1) for array in world], axis=1) for world in worlds]
-    ins, outs = zip(*map(_finite_outputs, *worlds), strict=True)
-    for sources, inner, outer in zip(zip(with_unit, without, strict=True), ins, outs, strict=True):
-        if np.array_equal(inner, outer) and np.ptp(inner, axis=0).any():
+        finite_inner, finite_outer = _finite_outputs(inner, outer)
+        if np.array_equal(finite_inner, finite_outer) and np.ptp(finite_inner, axis=0).any():
             raise InputError(
                 f"{_name(sources[0])} and {_name(sources[1])} are the same, so that both worlds have the same noise: "
                 "seed each of them once, differently"
             )
-    return list(ins), list(outs), (gaps[0], gaps[1])
+        ins.append(finite_inner)
+        outs.append(finite_outer)
+    gaps = [np.stack([(~np.isfinite(array)).sum(1) for array in world], axis=1) for world in worlds]
+    return ins, outs, (gaps[0], gaps[1])
 
 
 def _finite_outputs(ins: np.ndarray, outs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -342,11 +343,8 @@ def _read(source: Path | np.ndarray) -> np.ndarray:
         if isinstance(source, Path) and not source.is_file():
             raise OSError("no regular file")  # to read a pipe would wait for ever
         content = np.load(source, allow_pickle=False) if isinstance(source, Path) else np.asarray(source)
-        if isinstance(content, np.ndarray):
-            arrays = [content]
-        else:
-            with content:
-                arrays = [np.asarray(content[name]) for name in sorted(content.files)]
+        is_array = isinstance(content, np.ndarray)
+        arrays = [content] if is_array else [np.asarray(content[name]) for name in sorted(content.files)]
     except Exception as error:  # a damaged, encrypted or foreign archive raises a dozen kinds
         remedy = "give a file that numpy.save or numpy.savez wrote, one row for each run"
         raise InputError(f"{_name(source)} cannot be read ({cut(in_one_line(error))}): {remedy}") from None

@@ -67,15 +67,13 @@ class Replay(NamedTuple):
 
     sizes: of changes.
     leak: what shows without noise, in words; "" where nothing does.
-    names: of the numbers that rounds report.
-    changed_names: those that a canary changes.
+    reported: name of a number that rounds report -> whether a canary changes it.
     reason: of what could not be measured, in words.
     """
 
     sizes: tuple[Size, ...]
     leak: str
-    names: tuple[str, ...]
-    changed_names: frozenset[str]
+    reported: dict[str, bool]
     reason: str
 
     def largest(self, release: Release, released: int, distance: int = 1) -> tuple[float, str]:
@@ -120,7 +118,7 @@ def replay(subject: Subject, relation: str, shapes: Sequence[str], num_releases:
     """
     keys = jax.random.split(jax.random.key(seed), KEYS)
     reference = run(subject, data_of(subject, relation, shapes[0], 2), keys, finite=True)
-    sizes, leaks, unmeasured, changed_names = [], [], "", frozenset[str]()
+    sizes, leaks, unmeasured, reported = [], [], "", dict.fromkeys(reference.info, False)
     for shape in (*shapes, OVERFLOW):
         canary, neighbor = (run(subject, data_of(subject, relation, shape, world), keys) for world in (0, 1))
         if (canary.finite != neighbor.finite).any():
@@ -128,7 +126,8 @@ def replay(subject: Subject, relation: str, shapes: Sequence[str], num_releases:
             leaks.append(f"numbers that are not finite tell who takes part, in {share:.0%} of the runs")
         if shape == OVERFLOW or not canary.finite.all():
             continue
-        changed_names |= {name for name in neighbor.info if not np.array_equal(canary.info[name], neighbor.info[name])}
+        for name in reported:
+            reported[name] |= not np.array_equal(canary.info[name], neighbor.info[name])
         if canary.has_counts and not np.array_equal(canary.changes[..., -1], neighbor.changes[..., -1]):
             leaks.append("the number of releases tells who takes part")
         changes, noise = _public_numbers(canary) - _public_numbers(neighbor), _public_numbers(reference)
@@ -141,7 +140,7 @@ def replay(subject: Subject, relation: str, shapes: Sequence[str], num_releases:
         sizes += [size for size in results if isinstance(size, Size)]
         leaks += [size.place for size in sizes if size.l2 == math.inf]
         unmeasured = next((reason for reason in results if isinstance(reason, str)), unmeasured)
-    return Replay(tuple(sizes), next(iter(leaks), ""), tuple(reference.info), changed_names, unmeasured)
+    return Replay(tuple(sizes), next(iter(leaks), ""), reported, unmeasured)
 
 
 def _public_numbers(views: Views) -> np.ndarray:

@@ -203,8 +203,7 @@ def audit_on_task(
                 played,
             )
         )
-    changed = set().union(*(replay_result.changed_names for replay_result in replays.values()))
-    names = next(iter(replays.values())).names
+    reported = [replay_result.reported for replay_result in replays.values()]
     return TaskAudit(
         subject.family,
         subject.args,
@@ -213,7 +212,7 @@ def audit_on_task(
         tuple(findings),
         calibrated,
         removed_unit,
-        {name: name in changed for name in names},
+        {name: any(of_relation[name] for of_relation in reported) for name in reported[0]},
         tuple(unseen_state(subject)),
     )
 

@@ -23,6 +23,7 @@ from bench.sweeps.spec import argument, arguments, compiled_arguments, parameter
 
 TRIED_NOISE = 2.0  # a multiplier at which every accountant gives a number, to find out which epsilons are finite
 CHUNK = 1000  # runs at once
+NUM_SAMPLED = "num_sampled"  # the argument of methods that draw some users in a round
 RELEASED = "released"  # what `round` reports of the number of releases
 ABSENT, ZERO, KEPT = "absent", "zero", "kept"  # what a removed canary is
 LITTLE_NOISE, NO_CHANGE = 1e-7, 1e-3  # a noise multiplier that is next to nothing, and what it moves nothing by
@@ -159,21 +160,15 @@ def _subject_on(family: str, method: Method, rounds: int, delta: float, given_ar
 
 
 def on_family(subject: Subject, family: str, rounds: int) -> Subject:
-    """Return the same subject on the task of another family, in so many rounds; arguments that depend on a task's size
-    shrink or grow with it.
+    """Return the same subject on the task of another family of users, in so many rounds and with as large a share of
+    the users in a round.
 
     Raises:
         InputError: where the method refuses it.
     """
-    present_args, new_args = (
-        FAMILIES[name].arguments(_task(name), num_rounds)
-        for name, num_rounds in ((subject.family, subject.rounds), (family, rounds))
-    )
-    args = subject.args | {
-        name: max(1, round(subject.args[name] * new_args[name] / present_args[name]))
-        for name in present_args
-        if isinstance(subject.args.get(name), int) and new_args[name] != present_args[name]
-    }
+    args, share = dict(subject.args), _task(family).num_clients / subject.task.num_clients
+    if isinstance(args.get(NUM_SAMPLED), int):
+        args[NUM_SAMPLED] = max(1, round(args[NUM_SAMPLED] * share))
     new_subject = subject._replace(family=family, rounds=rounds, args=args)
     new_subject.method.fits(new_subject.task, **args)
     return new_subject
@@ -375,18 +370,10 @@ def leaf_of(subject: Subject, place: int) -> str:
 def unseen_state(subject: Subject) -> list[str]:
     """Return the names of the parts of a method's state that `public` leaves out."""
     rounds = _Rounds.of_subject(subject)
-
-    def algorithm() -> Algorithm:
-        return rounds.program.algorithm(rounds.task, rounds.hypers)
-
-    state = jax.eval_shape(lambda key: algorithm().init(key), jax.random.key(0))
-    paths, structure = jax.tree_util.tree_flatten_with_path(state)
-
-    def public(*leaves):
-        made = algorithm()
-        return (made.public or made.params)(structure.unflatten(leaves))
-
-    program = jax.make_jaxpr(public)(*(leaf for _, leaf in paths)).jaxpr
+    algorithm = rounds.program.algorithm(rounds.task, rounds.hypers)
+    state = jax.eval_shape(algorithm.init, jax.random.key(0))
+    paths = jax.tree_util.tree_flatten_with_path(state)[0]
+    program = jax.make_jaxpr(algorithm.public or algorithm.params)(state).jaxpr
     used = {id(variable) for equation in program.eqns for variable in equation.invars}
     used |= {id(variable) for variable in program.outvars}
     return [
@@ -435,18 +422,16 @@ def calibrated_subject(subject: Subject, epsilon: float, released: int) -> tuple
     of that way; the subject unchanged, and "", where none depends on noise.
     """
 
-    def release_of_run(name: str) -> Callable[[float], Release]:
+    def release_of_run(name: str, sigma: float) -> Release:
         """Return the releases of a run as one round's, because some methods release only before the first round."""
+        reading = subject.readings(**{subject.method.noise: sigma})[name]
+        return reading._replace(event=lambda _: reading.event(released))
 
-        def release(sigma: float) -> Release:
-            reading = subject.readings(**{subject.method.noise: sigma})[name]
-            return reading._replace(event=lambda _: reading.event(released))
-
-        return release
-
-    sound = [name for name, release in subject.readings().items() if release.sound]
-    finite = [name for name in sound if 0 < epsilon_spent(subject.readings()[name], released) < math.inf]
+    sound = {name: release for name, release in subject.readings().items() if release.sound}
+    finite = [name for name, release in sound.items() if 0 < epsilon_spent(release, released) < math.inf]
     if not finite or not subject.scales_noise:
         return subject, ""
-    sigma, calibrated = min((accounting.noise_multiplier(epsilon, release_of_run(name), 1), name) for name in finite)
+    sigma, calibrated = min(
+        (accounting.noise_multiplier(epsilon, partial(release_of_run, name), 1), name) for name in finite
+    )
     return subject._replace(args=subject.args | {subject.method.noise: sigma}), calibrated

@@ -11,7 +11,7 @@ COLUMNS: dict[str, Callable] = {
     "sampler": lambda f: f.release.sampler,
     "accountant": lambda f: f.release.accountant,
     "declared": lambda f: number(f.epsilon),
-    "replay": lambda f: _replay_factor(f),
+    "replay": lambda f: number(f.factor, "no number"),
     "game": lambda f: _bound_text(f, "game"),
     "Gaussian": lambda f: _bound_text(f, "Gaussian"),
     "another delta": lambda f: _bound_text(f, "other delta"),
@@ -145,10 +145,6 @@ def _contradiction(finding) -> str:
     )
 
 
-def _replay_factor(finding) -> str:
-    return "no number" if math.isnan(finding.factor) else f"{finding.factor:.3g}"
-
-
 def _bound_text(finding, test: str) -> str:
     """Return the lower bound, with the epsilon and delta that it refers to where those are not the declared ones."""
     for bound in finding.bounds:
@@ -164,6 +160,6 @@ def _counted_noun(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def number(value: float) -> str:
-    """Return an epsilon with three digits; NaN is one that the accountant does not give."""
-    return "not computed" if math.isnan(value) else f"{value:.3g}"
+def number(value: float, missing: str = "not computed") -> str:
+    """Return a number with three digits, or a word where it is NaN, such as an epsilon that no accountant gives."""
+    return missing if math.isnan(value) else f"{value:.3g}"

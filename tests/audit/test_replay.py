@@ -64,7 +64,7 @@ def test_it_is_compared_with_what_is_declared():
     size = Size(l2=0.5, l1=1.0, share=1.0, place="here")
 
     def factor(release, share=1.0, distance=1):
-        return Replay((size._replace(share=share),), "", (), frozenset(), "").largest(release, 4, distance)[0]
+        return Replay((size._replace(share=share),), "", {}, "").largest(release, 4, distance)[0]
 
     gaussian, laplacian = full_gaussian(4.0, delta=1e-5), laplace(4.0, delta=1e-5)
     assert factor(gaussian) == pytest.approx(0.5 / (4**0.5 / 4))
@@ -77,7 +77,7 @@ def test_it_is_compared_with_what_is_declared():
 @pytest.mark.parametrize(("often", "more"), [((0.75, 0.25), False), ((1.0, 0.0), True), ((0.5, 0.5), True)])
 def test_samples_that_are_not_drawn_independently_are_seen(often, more):
     """Of two rounds at rate 1/2: independent draws, one batch of a shuffle, and draws that stay."""
-    found = Replay((Size(0.5, 0.5, 1.0, "", often),), "", (), frozenset(), "")
+    found = Replay((Size(0.5, 0.5, 1.0, "", often),), "", {}, "")
     assert found.more_often(poisson_gaussian(2.0, sampling_rate=0.5, delta=1e-5), 2) is more
     assert not found.more_often(full_gaussian(2.0, delta=1e-5), 2)
 
