@@ -37,7 +37,7 @@ def attack_all(plan: Targets, options: Mapping[str, int], say: Callable[[str], N
     """
     table, code = Table(plan.folder / TABLE, "attacks", options, page), commit()
     check_writable(plan.folder)
-    rows = {tuple(row[name] for name in KEY): row for row in _earlier_rows(table).to_dict("records")}
+    rows: dict[tuple, Any] = {tuple(row[name] for name in KEY): row for row in _earlier_rows(table).to_dict("records")}
     asked = {tuple(target.declared[name] for name in KEY): target for target in plan.targets}
     for key, target in asked.items():  # rows that are not asked for stay as they are
         if key in rows and (rows[key]["point"], rows[key]["version"]) != (target.point, target.attacked.method.version):

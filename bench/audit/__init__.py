@@ -90,7 +90,7 @@ def audit(
     given = parsed(args)
     subject = subject_of(loaded, family=family, rounds=rounds, delta=delta, args=given)
     if not subject.declares_privacy(rounds):
-        return Audit(name, 0, confidence, (TaskAudit(subject.family, subject.args, rounds, 0, ()),))
+        return Audit(name, 0, confidence, (TaskAudit(subject, 0, ()),))
     beside = BESIDE_USERS if family is None and subject.family == "users" else ()
     options: dict = {"epsilon": None if loaded.noise in given else epsilon, "runs": runs}
     options |= {"significance": (1 - confidence) / (2 if beside else 1), "say": say or (lambda line: None)}

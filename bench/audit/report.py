@@ -3,7 +3,7 @@
 import html
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -36,7 +36,7 @@ Say = Callable[[str], None]
 class TaskAudit(NamedTuple):
     """The audit on one task.
 
-    family, args, rounds: of the task, and what the method was run with on it.
+    subject: the method on the task, with its calibrated noise.
     released: releases in a run.
     findings: one for each way of accounting.
     calibrated: the way of accounting to which the noise was calibrated; "" where the noise was given, or there is none.
@@ -45,9 +45,7 @@ class TaskAudit(NamedTuple):
     hidden_state: parts of the state that are not public.
     """
 
-    family: str
-    args: dict[str, Any]
-    rounds: int
+    subject: Subject
     released: int
     findings: tuple[Finding, ...]
     calibrated: str = ""
@@ -85,8 +83,9 @@ class Audit(NamedTuple):
 
         Where there was nothing to audit, it is a single row without numbers.
         """
-        common = {"method": self.method, "family": self.task_audits[0].family}
-        arguments = ", ".join(f"{name}={value}" for name, value in self.task_audits[0].args.items())
+        first = self.task_audits[0].subject
+        common = {"method": self.method, "family": first.family}
+        arguments = ", ".join(f"{name}={value}" for name, value in first.args.items())
         rows = [
             {
                 **common,
@@ -159,7 +158,7 @@ class Audit(NamedTuple):
     @property
     def unplayed(self) -> list[Finding]:
         """The findings on proven ways of accounting whose relation could not be played on the first task."""
-        first = self.task_audits[0].family
+        first = self.task_audits[0].subject.family
         return [finding for finding in self.sound if not finding.played and finding.family == first]
 
 
@@ -205,9 +204,7 @@ def audit_on_task(
         )
     reported = [replay_result.reported for replay_result in replays.values()]
     return TaskAudit(
-        subject.family,
-        subject.args,
-        subject.rounds,
+        subject,
         released,
         tuple(findings),
         calibrated,

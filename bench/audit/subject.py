@@ -88,13 +88,12 @@ def subject_of(method: Method, *, family: str | None, rounds: int, delta: float,
         InputError: unknown names, a missing argument, or no task that fits, with the method's message for each.
     """
     keywords, _ = parameters(method)
-    for name in args:
+    for name, value in args.items():
         if name not in keywords:
             raise unknown_name(f"argument of {method.make.__name__}", name, keywords)
+        argument(method, name, value)  # out of its range on any task
     if family is not None and family not in FAMILIES:
         raise unknown_name("family of tasks", family, FAMILIES)
-    for name, value in args.items():  # out of its range on any task
-        argument(method, name, value)
     reasons: dict[str, list[str]] = {}  # -> families
     refused: dict[str, InputError] = {}
     for name in [family] if family else FAMILIES:
@@ -245,29 +244,17 @@ def on_the_task(family: str) -> str:
     return f"on the task for {family}, "
 
 
-class _Rounds(NamedTuple):
-    """The compiled rounds of a method, one at a time, for CHUNK runs at once."""
+def _program(subject: Subject, start: float = 0.0) -> tuple[engine.Program, dict[str, jax.Array]]:
+    """Return the program of one round, for a model that starts from other numbers by `start`, and the traced
+    arguments."""
+    static, hypers = compiled_arguments(subject.method, subject.args)
+    task_of_run = _task_of_run(subject.family, start)
+    return engine.Program(subject.method.make, static, 1, False, task_of_run, _observation, engine.nothing), hypers
 
-    program: engine.Program
-    task: Task
-    hypers: dict[str, jax.Array]
 
-    @classmethod
-    def of_subject(cls, subject: Subject, start: float = 0.0) -> "_Rounds":
-        """Return those of a subject whose model starts from other numbers by `start`."""
-        static, hypers = compiled_arguments(subject.method, subject.args)
-        task_of_run = _task_of_run(subject.family, start)
-        program = engine.Program(subject.method.make, static, 1, False, task_of_run, _observation, engine.nothing)
-        return cls(program, subject.task, hypers)
-
-    def start(self, runs) -> tuple[State, jax.Array]:
-        """Return the state before the first round, and what is public then, [run, number]."""
-        return _first_state(self.task, runs, self.hypers, program=self.program)
-
-    def advance(self, runs, state: State, number: int):
-        """Return the state after round `number`, what is public then, and what the round reports, each [run, ...]."""
-        state, observations = _next_state(self.task, runs, self.hypers, state, number, program=self.program)
-        return state, *jax.device_get(observations)
+def _algorithm(subject: Subject) -> Algorithm:
+    program, hypers = _program(subject)
+    return program.algorithm(subject.task, hypers)
 
 
 def _chunks(keys, data: Data) -> Iterator[tuple]:
@@ -279,12 +266,13 @@ def _chunks(keys, data: Data) -> Iterator[tuple]:
 
 
 def _views_in_chunks(subject: Subject, data: Data, keys, start: float) -> Views:
-    rounds, chunks = _Rounds.of_subject(subject, start), []
+    (program, hypers), chunks = _program(subject, start), []
     for runs in _chunks(keys, data):
-        state, start_row = rounds.start(runs)
+        state, start_row = _first_state(subject.task, runs, hypers, program=program)
         rows, infos = [np.asarray(start_row)], []
         for number in range(subject.rounds):
-            state, row, info = rounds.advance(runs, state, number)
+            state, observations = _next_state(subject.task, runs, hypers, state, number, program=program)
+            row, info = jax.device_get(observations)
             rows, infos = [*rows, row], [*infos, info]
         chunks.append((np.stack(rows, axis=1), jax.tree.map(lambda *leaves: np.stack(leaves, axis=1), *infos)))
     rows, info = jax.tree.map(lambda *leaves: np.concatenate(leaves)[: len(keys)], *chunks)
@@ -306,16 +294,17 @@ def steps(subject: Subject, worlds: Sequence[Data], keys) -> Iterator[tuple[list
 
     All runs of all worlds begin the round from one state: that of one run in the last world.
     """
-    rounds = _Rounds.of_subject(subject)
-    state, before = rounds.start(next(_chunks(keys, worlds[-1])))
+    program, hypers = _program(subject)
+    state, before = _first_state(subject.task, next(_chunks(keys, worlds[-1])), hypers, program=program)
+    advance = partial(_next_state, subject.task, program=program)
     for number in range(subject.rounds):
         same_state = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf[:1], leaf.shape), state)
-        results = [[rounds.advance(runs, same_state, number) for runs in _chunks(keys, data)] for data in worlds]
+        results = [[advance(runs, hypers, same_state, number) for runs in _chunks(keys, data)] for data in worlds]
         base = np.asarray(before[0], np.float64)
-        changes = [np.concatenate([public for _, public, _ in world])[: len(keys)] - base for world in results]
-        counts = [info[RELEASED].max() for _, _, info in results[-1] if RELEASED in info]
+        changes = [np.concatenate([public for _, (public, _) in world])[: len(keys)] - base for world in results]
+        counts = [info[RELEASED].max() for _, (_, info) in results[-1] if RELEASED in info]
         yield changes, float(max(counts)) if counts else None
-        state, before, _ = results[-1][0]
+        state, (before, _) = results[-1][0]
 
 
 @cache  # one function for each, by which a compiled program is known
@@ -359,8 +348,7 @@ def _next_state(task: Task, runs, hypers, state, number, *, program: engine.Prog
 
 def leaf_of(subject: Subject, place: int) -> str:
     """Return the name of the part of what is public that has the number at this place."""
-    rounds = _Rounds.of_subject(subject)
-    algorithm = rounds.program.algorithm(rounds.task, rounds.hypers)
+    algorithm = _algorithm(subject)
     public = jax.eval_shape(lambda key: (algorithm.public or algorithm.params)(algorithm.init(key)), jax.random.key(0))
     paths = jax.tree_util.tree_flatten_with_path(public)[0]
     ends = np.cumsum([leaf.size for _, leaf in paths])
@@ -369,8 +357,7 @@ def leaf_of(subject: Subject, place: int) -> str:
 
 def unseen_state(subject: Subject) -> list[str]:
     """Return the names of the parts of a method's state that `public` leaves out."""
-    rounds = _Rounds.of_subject(subject)
-    algorithm = rounds.program.algorithm(rounds.task, rounds.hypers)
+    algorithm = _algorithm(subject)
     state = jax.eval_shape(algorithm.init, jax.random.key(0))
     paths = jax.tree_util.tree_flatten_with_path(state)[0]
     program = jax.make_jaxpr(algorithm.public or algorithm.params)(state).jaxpr

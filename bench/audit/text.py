@@ -42,7 +42,7 @@ def text_of(audit) -> str:
         lines += ["", *_task_lines(task, audit.method, "/".join(units))]
     for family, reason in audit.not_played.items():
         lines.append(f"not played on the task for {family}: {reason}")
-    if audit.task_audits[0].args.get(LOCAL_STEPS) == 1:
+    if audit.task_audits[0].subject.args.get(LOCAL_STEPS) == 1:
         lines.append(
             "This is with one local step in a round. A comparison takes as many as its baselines, mostly five: audit "
             f"that, too, with --set {LOCAL_STEPS}=5"
@@ -52,10 +52,11 @@ def text_of(audit) -> str:
 
 def _task_lines(task, method: str, unit: str) -> list[str]:
     """Return the lines on one task."""
+    _, family, args, rounds, _ = task.subject
     values = ", ".join(
-        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in task.args.items()
+        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in args.items()
     )
-    lines = [f"{method} on the task for {task.family}, {_counted_noun(task.rounds, 'round')}, {values}"]
+    lines = [f"{method} on the task for {family}, {_counted_noun(rounds, 'round')}, {values}"]
     declared = f"{_counted_noun(task.released, 'release')} a run"
     if task.calibrated:
         lines.append(f"{declared}; the noise is calibrated so that {task.calibrated} declares the epsilon asked for")

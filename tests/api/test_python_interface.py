@@ -4,8 +4,10 @@ import pandas as pd
 import pytest
 
 import bench
+from bench.algorithms import ALGORITHMS
 from bench.audit.findings import Bound, Finding
 from bench.audit.report import Audit, TaskAudit
+from bench.audit.subject import Subject
 from bench.errors import InputError
 from bench.privacy.events import full_gaussian
 from bench.store import part_files
@@ -51,8 +53,9 @@ def test_some_columns_and_some_rows_are_loaded(results):
 
 def test_an_audit_is_readable_as_it_is():
     bounds = (Bound("game", 1e-5, 3.0, 1.25), Bound("other delta", 0.1, 1.0, 0.5))
+    subject = Subject(ALGORITHMS["ppsgd"], "users", {"step_size": 0.5}, 1, 1e-5)
     finding = Finding("paper", full_gaussian(1.0, delta=1e-5), 3.0, bounds, family="users")
-    found = Audit("mine", 300, 0.999, (TaskAudit("users", {"step_size": 0.5}, 1, 1, (finding,)),))
+    found = Audit("mine", 300, 0.999, (TaskAudit(subject, 1, (finding,)),))
     assert str(found).startswith("inconclusive: nothing contradicts epsilon 3 (paper), but ")
     assert "reading" in str(found)
     assert found._repr_html_().startswith("<pre>inconclusive")

@@ -31,7 +31,7 @@ def audited(mistake: str, **options):
 @pytest.mark.parametrize("mistake", cases(BY_REPLAY + BY_GAME, slow=BY_REPLAY[2:] + BY_GAME))
 def test_every_mistake_is_refuted_by_one_of_the_two(mistake):
     found = audited(mistake, **({} if mistake in BY_GAME else QUICK))
-    assert [part.family for part in found.task_audits] == ["users", "layers"]
+    assert [part.subject.family for part in found.task_audits] == ["users", "layers"]
     assert text_of(found).startswith("FAILED: ")
     by_replay = found.most_refuted.replay_refutes
     assert by_replay == (mistake in BY_REPLAY)

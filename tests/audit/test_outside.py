@@ -193,8 +193,7 @@ def test_one_that_declares_nothing_has_nothing_to_audit(judged):
 def test_a_factory_and_its_method_are_the_same_from_python(tmp_path):
     (tmp_path / "mine.py").write_text(USERS)
     by_name = audit(f"{tmp_path / 'mine.py'}:METHOD", runs=900)
-    assert by_name.family == "users"
     said = text_of(by_name).splitlines()
     assert any(line.startswith("mine on the task for users, 4 rounds, num_sampled=2, step_size=1") for line in said)
-    assert [part.family for part in by_name.task_audits] == ["users", "pair"]
+    assert [part.subject.family for part in by_name.task_audits] == ["users", "pair"]
     assert any(line.startswith("not played on the task for layers: `round` of mine fails") for line in said)
