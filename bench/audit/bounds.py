@@ -25,17 +25,13 @@ class Test(NamedTuple):
     """The scores for one way of finding a canary.
 
     pilot: of the pilot runs, on which choices are made.
-    scores: of the other runs, on which a bound is taken; or a function that computes them when they are asked for.
+    scores: gives those of the other runs, on which a bound is taken.
     kind: SHIFT or SCALE.
     """
 
     pilot: Scores
-    scores: Scores | Callable[[], Scores]
+    scores: Callable[[], Scores]
     kind: str = SHIFT
-
-    def held_out_scores(self) -> Scores:
-        """Return the scores of the runs that are not the pilot."""
-        return self.scores() if callable(self.scores) else self.scores
 
 
 class Choice(NamedTuple):
@@ -116,7 +112,7 @@ def lower_bound(
         declared, gaussian: as for `choose`.
     """
     choice = choose(tests, declared, significance, gaussian=gaussian)
-    scores = choice.test.held_out_scores()
+    scores = choice.test.scores()
     if gaussian:
         mu = float(separation(*error_rates(*scores, [choice.threshold], significance))[0])
         return choice, float(dp.get_epsilon_gaussian(1 / mu, choice.delta)) if mu > 0 else 0.0

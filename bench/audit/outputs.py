@@ -14,6 +14,7 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -375,7 +376,7 @@ def _outputs_tests(ins: World, outs: World, gaps: tuple[np.ndarray, np.ndarray])
         for sign in (1.0, -1.0):
             pilots = pilot_of([sign * inner, sign * outer])
             rest = sign * inner[len(pilots[0]) :], sign * outer[len(pilots[1]) :]
-            tests.append(Test((pilots[0], pilots[1]), rest, FINITE))
+            tests.append(Test((pilots[0], pilots[1]), lambda rest=rest: rest, FINITE))
     return tests
 
 
@@ -391,7 +392,7 @@ def _ideal_test(distance: float, runs: tuple[int, int]) -> Test:
         ins, outs = (stats.norm.ppf((np.arange(number) + 0.5) / number) for number in numbers)
         return distance + ins, outs
 
-    return Test(scores(*pilot), scores(runs[0] - pilot[0], runs[1] - pilot[1]))
+    return Test(scores(*pilot), partial(scores, runs[0] - pilot[0], runs[1] - pilot[1]))
 
 
 def _shifts(ins: World, outs: World) -> Sequence[Score]:
@@ -412,7 +413,7 @@ def _rescaled(world: World, factor: float) -> World:
 
 def _difference(test: Test) -> str:
     """Return in what the scores of the two worlds differ most: in their mean or spread, or else in their tails."""
-    worlds = test.held_out_scores()
+    worlds = test.scores()
     peak = max(float(np.abs(world).max()) for world in worlds) or 1.0
     worlds = [world / peak for world in worlds]  # so that their squares are finite
 

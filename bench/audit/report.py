@@ -30,8 +30,6 @@ MOST_ROUNDS, MOST_RUNS = 1_000, 10_000_000  # more takes hours
 RELEASE_COLUMNS = ("privacy_unit", "protects_against", "neighbors", "sampler", "accountant")
 FAILED, PASSED, INCONCLUSIVE = "FAILED", "passed", "inconclusive"
 
-Say = Callable[[str], None]
-
 
 class TaskAudit(NamedTuple):
     """The audit on one task.
@@ -163,7 +161,7 @@ class Audit(NamedTuple):
 
 
 def audit_on_task(
-    subject: Subject, *, epsilon: float | None, runs: int, seed: int, significance: float, say: Say
+    subject: Subject, *, epsilon: float | None, runs: int, seed: int, significance: float, say: Callable[[str], None]
 ) -> TaskAudit:
     """Return the audit on one task.
 

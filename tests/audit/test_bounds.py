@@ -27,6 +27,10 @@ def scores(seed: int, mu: float, runs: int):
     return (ins[: runs // 3], outs[: runs // 3]), (ins[runs // 3 :], outs[runs // 3 :])
 
 
+def with_scores(pilot, others):
+    return bounds.Test(pilot, lambda: others)
+
+
 def rate_bound(tests, declared, significance):
     """The chosen delta, and the epsilon that error rates prove there."""
     choice, found = bounds.lower_bound(tests, declared, significance)
@@ -43,10 +47,10 @@ def test_bounds_exceed_the_truth_no_oftener_than_they_may(mu):
     too_large = np.zeros(2)
     for seed in range(tries):
         pilot, others = scores(seed, mu, 1500)
-        delta, found = rate_bound([bounds.Test(pilot, others)], truth, SIGNIFICANCE)
+        delta, found = rate_bound([with_scores(pilot, others)], truth, SIGNIFICANCE)
         too_large += (
             found > truth[delta] + 1e-9,
-            gaussian_bound([bounds.Test(pilot, others)], 1e-5, SIGNIFICANCE) > truth[1e-5],
+            gaussian_bound([with_scores(pilot, others)], 1e-5, SIGNIFICANCE) > truth[1e-5],
         )
     assert (too_large <= stats.binom.isf(1e-4, tries, SIGNIFICANCE)).all()
 
@@ -56,30 +60,30 @@ def test_a_tenth_too_little_noise_is_seen():
     wrong = exact(2.0 / 1.1)
     for seed in range(5):
         pilot, others = scores(seed, 2.0, 60_000)
-        delta, found = rate_bound([bounds.Test(pilot, others)], wrong, SIGNIFICANCE)
+        delta, found = rate_bound([with_scores(pilot, others)], wrong, SIGNIFICANCE)
         assert found > wrong[delta]
-        assert gaussian_bound([bounds.Test(pilot, others)], 1e-5, SIGNIFICANCE) > wrong[1e-5]
+        assert gaussian_bound([with_scores(pilot, others)], 1e-5, SIGNIFICANCE) > wrong[1e-5]
 
 
 def test_the_estimator_of_the_library_for_gaussians_is_not_used_because_it_sees_what_is_not_there():
     auditor = auditing.CanaryScoreAuditor(*(np.random.default_rng(s).normal(size=2000) for s in (0, 1)))
     assert auditor.epsilon_from_gdp(1e-3, 1e-5) > 1
-    assert gaussian_bound([bounds.Test(*scores(0, 0.0, 3000))], 1e-5, 1e-3) < 0.2
+    assert gaussian_bound([with_scores(*scores(0, 0.0, 3000))], 1e-5, 1e-3) < 0.2
 
 
 def test_scores_that_tell_nothing_or_everything():
     same = np.zeros(1000), np.zeros(1000)
-    assert rate_bound([bounds.Test(same, same)], {1e-5: 1.0}, 1e-3) == (1e-5, 0.0)
-    assert gaussian_bound([bounds.Test(same, same)], 1e-5, 1e-3) == 0
+    assert rate_bound([with_scores(same, same)], {1e-5: 1.0}, 1e-3) == (1e-5, 0.0)
+    assert gaussian_bound([with_scores(same, same)], 1e-5, 1e-3) == 0
     apart = np.ones(1000), np.zeros(1000)
-    _, found = rate_bound([bounds.Test(apart, apart)], {1e-5: 1.0}, 1e-3)
+    _, found = rate_bound([with_scores(apart, apart)], {1e-5: 1.0}, 1e-3)
     # No false alarm in 1000 runs: a rate of log(2000) / 1000 at most.
     assert found == pytest.approx(math.log(1000 / math.log(2000)), rel=0.01)
 
 
 def test_of_several_tests_the_best_is_taken():
     truth = exact(2.0)
-    blind, sharp = (bounds.Test(*scores(0, mu, 9000)) for mu in (0.0, 2.0))
+    blind, sharp = (with_scores(*scores(0, mu, 9000)) for mu in (0.0, 2.0))
     assert rate_bound([blind, sharp], truth, 1e-3) == rate_bound([sharp], truth, 1e-3)
     assert gaussian_bound([blind, sharp], 1e-5, 1e-3) == gaussian_bound([sharp], 1e-5, 1e-3) > 6
 
@@ -90,7 +94,7 @@ def test_both_directions_count():
     seldom = np.where(rng.random(9000) < 0.1, -5.0, 0.0) + rng.normal(size=9000) / 10
     never = rng.normal(size=9000) / 10
     pair = (never, seldom)
-    assert rate_bound([bounds.Test(pair, pair)], {1e-5: 1.0}, 1e-3)[1] > 3
+    assert rate_bound([with_scores(pair, pair)], {1e-5: 1.0}, 1e-3)[1] > 3
 
 
 def separation(score, ins, outs) -> float:

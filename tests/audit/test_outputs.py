@@ -87,7 +87,7 @@ def test_scores_differ_in_mean_spread_or_tails():
     flat *= np.abs(normal[1] - np.median(normal[1])).mean() / np.abs(flat - np.median(flat)).mean()
 
     def seen(here):
-        return outputs._difference(bounds.Test((here, normal[1]), (here, normal[1])))
+        return outputs._difference(bounds.Test((here, normal[1]), lambda: (here, normal[1])))
 
     assert seen(0.2 + normal[0]) == "mean"
     assert seen(0.1 + 2 * normal[0]) == "spread"

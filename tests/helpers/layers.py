@@ -125,6 +125,7 @@ MAY_IMPORT = {
     "bench.conformance.second": [],
     "bench.verification": [
         "bench.verification",
+        "bench.inputs",
         "bench.execution",
         "bench.sweeps",
         "bench.store",
