@@ -325,7 +325,7 @@ def _finite_outputs(ins: np.ndarray, outs: np.ndarray) -> tuple[np.ndarray, np.n
     power = np.frexp(peak)[1]
     power = np.where(np.abs(power) > EXTREME_EXPONENT, -power, 0)
     ins, outs = np.ldexp(ins, power), np.ldexp(outs, power)
-    pilot = np.ma.masked_invalid(np.concatenate([array[: int(len(array) * PILOT)] for array in (ins, outs)]))
+    pilot = np.ma.masked_invalid(np.concatenate(pilot_of([ins, outs])))
     smallest, mean, largest = pilot.min(0).filled(-1.0), pilot.mean(0).filled(0.0), pilot.max(0).filled(1.0)
 
     def replacement(array: np.ndarray) -> np.ndarray:

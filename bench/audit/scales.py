@@ -30,13 +30,10 @@ def tests_of(ins: World, outs: World, shifts: Sequence[Score]) -> list[Test]:
     Held-out runs are scored when a test is chosen, since that takes most of the time.
     """
     pilots = pilot_of(ins), pilot_of(outs)
-    held_out = [
-        [outputs[len(pilot) :] for outputs, pilot in zip(world, of_world, strict=True)]
-        for world, of_world in zip((ins, outs), pilots, strict=True)
-    ]
+    rest = [[outputs[int(len(outputs) * PILOT) :] for outputs in world] for world in (ins, outs)]
 
     def test(kind: str, score: Callable[[World], np.ndarray]) -> Test:
-        return Test((score(pilots[0]), score(pilots[1])), cache(lambda: (score(held_out[0]), score(held_out[1]))), kind)
+        return Test((score(pilots[0]), score(pilots[1])), cache(lambda: (score(rest[0]), score(rest[1]))), kind)
 
     def score_of_row(score: Score) -> Callable[[World], np.ndarray]:
         return lambda world: score(np.concatenate(world, axis=1))
