@@ -30,6 +30,9 @@ class Attacked(NamedTuple):
     rounds: of a run.
     task: with the data of all units.
     trial: the data split, for the keys of runs.
+    declared: the columns of its row that say what is attacked: task, method, the epsilon that its noise was calibrated
+        for (inf without noise), and the privacy that is declared.
+    point: the board's id of these settings.
     """
 
     method: Method
@@ -37,6 +40,8 @@ class Attacked(NamedTuple):
     rounds: int
     task: Task
     trial: int = 0
+    declared: Mapping[str, Any] = {}
+    point: str = ""
 
 
 @cache  # one function for each, by which a compiled program is known

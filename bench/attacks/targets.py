@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -22,20 +22,6 @@ from bench.store import part_files
 from bench.sweeps.spec import arguments
 
 
-class Target(NamedTuple):
-    """A method at one epsilon.
-
-    declared: the columns of its row that say what is attacked: task, method, the epsilon that its noise was calibrated
-        for (inf without noise), and the privacy that is declared.
-    point: the board's id of these settings.
-    attacked: the method with its settings.
-    """
-
-    declared: dict[str, Any]
-    point: str
-    attacked: Attacked
-
-
 class Targets(NamedTuple):
     """What is attacked on a task.
 
@@ -45,7 +31,7 @@ class Targets(NamedTuple):
     """
 
     folder: Path
-    targets: list[Target]
+    targets: list[Attacked]
     silent_labels: list[str]
 
 
@@ -114,7 +100,7 @@ def targets(
     return Targets(folder, found, silent_labels)
 
 
-def _target(setup: Problem, method: Method, row: dict, task: Task) -> Target:
+def _target(setup: Problem, method: Method, row: dict, task: Task) -> Attacked:
     args = arguments(method, {name: value for name, value in row.items() if not pd.isna(value)})
     method.fits(task, **args)
     readings = method.readings(task, delta=row["delta"], **args)
@@ -129,4 +115,4 @@ def _target(setup: Problem, method: Method, row: dict, task: Task) -> Target:
         "neighbors": row["neighbors_compared"],
         "protects_against": release.protects_against if math.isfinite(row["target_epsilon"]) else "nobody",
     }
-    return Target(declared, row["point"], Attacked(method, args, int(row["num_rounds"]), task, row["trial"]))
+    return Attacked(method, args, int(row["num_rounds"]), task, row["trial"], declared, row["point"])

@@ -15,8 +15,8 @@ import pandas as pd
 from bench.analysis.kept import Table
 from bench.analysis.tables import markdown
 from bench.attacks import membership, units
-from bench.attacks.runs import scores
-from bench.attacks.targets import Target, Targets
+from bench.attacks.runs import Attacked, scores
+from bench.attacks.targets import Targets
 from bench.execution.progress import Meter, Report, duration
 from bench.files import check_writable
 from bench.sweeps.rows import commit
@@ -40,7 +40,7 @@ def attack_all(plan: Targets, options: Mapping[str, int], say: Callable[[str], N
     rows: dict[tuple, Any] = {tuple(row[name] for name in KEY): row for row in _earlier_rows(table).to_dict("records")}
     asked = {tuple(target.declared[name] for name in KEY): target for target in plan.targets}
     for key, target in asked.items():  # rows that are not asked for stay as they are
-        if key in rows and (rows[key]["point"], rows[key]["version"]) != (target.point, target.attacked.method.version):
+        if key in rows and (rows[key]["point"], rows[key]["version"]) != (target.point, target.method.version):
             del rows[key]
     pending = {key: target for key, target in asked.items() if key not in rows}
 
@@ -53,8 +53,8 @@ def attack_all(plan: Targets, options: Mapping[str, int], say: Callable[[str], N
         say(f"{table.path} has all {len(asked)} of these attacks already")
         return write()
     first = next(iter(pending.values()))
-    roster = units.units_of(first.attacked.task, first.declared["privacy_unit"], options["runs"], options["seed"])
-    run_rounds = options["runs"] * sum(target.attacked.rounds for target in pending.values())
+    roster = units.units_of(first.task, first.declared["privacy_unit"], options["runs"], options["seed"])
+    run_rounds = options["runs"] * sum(target.rounds for target in pending.values())
     with Meter(f"attacks on {plan.folder.name}", run_rounds, say=say) as meter:
         for place, ((label, epsilon), target) in enumerate(pending.items(), 1):
             row = _row(target, roster, options, meter.report) | {"commit": code}
@@ -70,12 +70,12 @@ def attack_all(plan: Targets, options: Mapping[str, int], say: Callable[[str], N
     return write()
 
 
-def _row(target: Target, roster: units.Units, options: Mapping[str, int], report: Report) -> dict[str, Any]:
+def _row(target: Attacked, roster: units.Units, options: Mapping[str, int], report: Report) -> dict[str, Any]:
     """Attack one method at one epsilon."""
     runs, seed, start = options["runs"], options["seed"], time.monotonic()
     # Runs of the attack share no randomness with those of the board.
     seeds = 1_000_000 + seed * MOST_RUNS + np.arange(runs)
-    scored = scores(target.attacked, roster, seeds=seeds, report=report)
+    scored = scores(target, roster, seeds=seeds, report=report)
     seconds = (time.monotonic() - start) / runs
     finite = bool(np.isfinite(scored).all())
     notes = [] if finite else [NO_RATIO]
@@ -93,9 +93,9 @@ def _row(target: Target, roster: units.Units, options: Mapping[str, int], report
     return row | {
         "units": rates.units,
         **options,
-        "rounds": target.attacked.rounds,
+        "rounds": target.rounds,
         "point": target.point,
-        "version": target.attacked.method.version,
+        "version": target.method.version,
         "seconds_per_run": round(seconds, 3),
         "notes": "; ".join(notes),
     }

@@ -51,9 +51,9 @@ def test_the_board_chooses_what_is_attacked(made):
         ("DP-FedAvg", math.inf),
     ]
     private, bare = found.targets
-    assert private.attacked.args["noise_multiplier"] == 6.0
-    assert private.attacked.rounds == 4
-    assert private.attacked.task.evaluation is None
+    assert private.args["noise_multiplier"] == 6.0
+    assert private.rounds == 4
+    assert private.task.evaluation is None
     assert (private.declared["delta"], private.declared["neighbors"]) == (1e-4, "add-or-remove one")
     assert private.declared["protects_against"] == "everybody who sees the shared model"
     assert 0 < private.declared["epsilon"] < bare.declared["epsilon"] == math.inf
@@ -110,7 +110,7 @@ def test_an_interruption_loses_the_row_at_work_alone(tmp_path, monkeypatch):
         calls.append((one.declared["target_epsilon"], one.point))
         if len(calls) == 2:
             raise KeyboardInterrupt
-        version = {"version": one.attacked.method.version, "point": one.point}
+        version = {"version": one.method.version, "point": one.point}
         return {**row, **dict.fromkeys(numbers, 0.5), **options, **version, **one.declared}
 
     monkeypatch.setattr(whole, "_row", made_up)
