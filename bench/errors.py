@@ -43,6 +43,13 @@ def unknown_name(kind: str, name: str, names: Iterable[str], remedy: str | None 
     return InputError(f"no {kind} is called {shown(name)}: {hint}")
 
 
+def check_name(kind: str, name: str, names: Iterable[str]) -> None:
+    """Refuse a name that is not one of the names; the arguments are those of `unknown_name`."""
+    names = tuple(names)
+    if name not in names:
+        raise unknown_name(kind, str(name), names)
+
+
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """Return the valid name that is nearest to a misspelt one; None where none is near."""
     in_lower_case = {valid.lower(): valid for valid in names}

@@ -17,7 +17,7 @@ from bench.comparison.protocol import board_folder
 from bench.comparison.result import at_end
 from bench.comparison.stages import TEST, with_spent
 from bench.data.task import Task
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 from bench.store import part_files
 from bench.sweeps.spec import arguments
 
@@ -69,8 +69,7 @@ def targets(
     runs = with_spent(runs[runs["trial"] == split])
     variants = {label: variant for label, variant in (setup.baselines or {}).items() if label in set(runs["algorithm"])}
     for label in labels:
-        if label not in variants:
-            raise unknown_name(f"method of the suite on the board's {setup.name}", label, variants)
+        check_name(f"method of the suite on the board's {setup.name}", label, variants)
     private = runs[runs["target_epsilon"] > 0]
     available = sorted(set(private["target_epsilon"]))
     for epsilon in epsilons:

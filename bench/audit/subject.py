@@ -15,7 +15,7 @@ from bench.algorithms.base import Algorithm, Method, State
 from bench.algorithms.search_space import Interval
 from bench.audit.tasks import BESIDE_USERS, CLIP_NORM, FAMILIES, NETWORKS, OVERFLOW, canary
 from bench.data.task import Task
-from bench.errors import InputError, in_one_line, unknown_name
+from bench.errors import InputError, check_name, in_one_line
 from bench.privacy import accounting
 from bench.privacy.events import ADD_OR_REMOVE, REPLACE, Release
 from bench.sweeps import engine
@@ -89,11 +89,10 @@ def subject_of(method: Method, *, family: str | None, rounds: int, delta: float,
     """
     keywords, _ = parameters(method)
     for name, value in args.items():
-        if name not in keywords:
-            raise unknown_name(f"argument of {method.make.__name__}", name, keywords)
+        check_name(f"argument of {method.make.__name__}", name, keywords)
         argument(method, name, value)  # out of its range on any task
-    if family is not None and family not in FAMILIES:
-        raise unknown_name("family of tasks", family, FAMILIES)
+    if family is not None:
+        check_name("family of tasks", family, FAMILIES)
     reasons: dict[str, list[str]] = {}  # -> families
     refused: dict[str, InputError] = {}
     for name in [family] if family else FAMILIES:

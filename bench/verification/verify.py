@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import pandas as pd
 
-from bench.errors import InputError, in_one_line, unknown_name
+from bench.errors import InputError, check_name, in_one_line
 from bench.execution import resources
 from bench.execution.executor import Executor
 from bench.execution.pool import Pool
@@ -88,11 +88,9 @@ def verify(
         InputError: for an unknown name, or where there are no results.
     """
     start = time.monotonic()
-    if scale not in SCALES:
-        raise unknown_name("scale", scale, SCALES)
+    check_name("scale", scale, SCALES)
     for name in sweeps:
-        if name not in known:
-            raise unknown_name("sweep", name, known)
+        check_name("sweep", name, known)
     check_range("the number of points", points, 1 <= points <= 100_000, "it must be at least 1 and at most 100,000")
     check_range("the seed of the draw", seed, seed >= 0, "it must be at least 0")
     check_range("the number of minutes", minutes, minutes > 0, "it must be above 0")

@@ -9,7 +9,7 @@ from typing import Any
 
 import dp_accounting.dp_event as dp
 
-from bench.errors import InputError
+from bench.errors import InputError, check_name
 from bench.privacy.events.release import (
     ADD_OR_REMOVE,
     EVERYBODY,
@@ -19,7 +19,6 @@ from bench.privacy.events.release import (
     checked,
     repeated,
     require,
-    require_name,
     unsampled,
 )
 
@@ -250,8 +249,8 @@ def gaussian(
     Raises:
         InputError: for another name or pair.
     """
-    require_name("sampling", sampling, SAMPLINGS)
-    require_name("accountant", accountant, GAUSSIAN_ACCOUNTANTS)
+    check_name("sampling", sampling, SAMPLINGS)
+    check_name("accountant", accountant, GAUSSIAN_ACCOUNTANTS)
     statement: dict[str, Any] = {"delta": delta, "privacy_unit": privacy_unit, "protects_against": protects_against}
     if sampling == "none":
         require("sampling_rate", sampling_rate, sampling_rate == 1, "without sampling leave it out")

@@ -19,13 +19,13 @@ Arguments that the factories share, each raising InputError outside its range:
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from numbers import Real
 from typing import NamedTuple
 
 import dp_accounting.dp_event as dp
 
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 
 PRIVACY_UNITS = ("user", "record", "example", "point", "coordinate")  # a further word adds a unit of privacy
 ADD_OR_REMOVE = "add-or-remove one"
@@ -73,17 +73,6 @@ def require(name: str, value: float, fits: bool, remedy: str) -> None:
         raise InputError(f"{name}={value}: {remedy}.")
 
 
-def require_name(kind: str, name: str, names: Iterable[str]) -> None:
-    """Raise InputError with the nearest of the names, unless the name is one of them.
-
-    Args:
-        kind: the kind of the name, in words.
-    """
-    names = tuple(names)
-    if name not in names:
-        raise unknown_name(kind, str(name), names)
-
-
 def checked(release: Release) -> Release:
     """Return the release, if its unit of privacy, its neighbouring relation and its accountant are known words.
 
@@ -95,9 +84,9 @@ def checked(release: Release) -> Release:
         raise InputError(f"event={release.event!r}: give a function from rounds to what they release.")
     if not isinstance(release.delta, Real):
         raise InputError(f"delta={release.delta!r}: give a probability between 0 and 1.")
-    require_name("privacy unit", release.privacy_unit, PRIVACY_UNITS)
-    require_name("neighbouring relation", release.neighbors, SENSITIVITY)
-    require_name("accountant", release.accountant, ACCOUNTANTS)
+    check_name("privacy unit", release.privacy_unit, PRIVACY_UNITS)
+    check_name("neighbouring relation", release.neighbors, SENSITIVITY)
+    check_name("accountant", release.accountant, ACCOUNTANTS)
     return release
 
 
@@ -118,7 +107,7 @@ def repeated(
     noise_multiplier: float, neighbors: str, mechanism: Callable[[float], dp.DpEvent]
 ) -> Callable[[int], dp.DpEvent]:
     """Return rounds -> that many releases of a mechanism: multiplier (relative to the movement) -> event."""
-    require_name("neighbouring relation", neighbors, SENSITIVITY)
+    check_name("neighbouring relation", neighbors, SENSITIVITY)
     if noise_multiplier == 0:
         event: dp.DpEvent = dp.NonPrivateDpEvent()
     else:

@@ -8,6 +8,7 @@ from typing import Any
 
 import dp_accounting.dp_event as dp
 
+from bench.errors import check_name
 from bench.privacy.events.gaussian_sums import (
     bounded_participation_gaussian,
     full_gaussian,
@@ -25,7 +26,6 @@ from bench.privacy.events.release import (
     checked,
     repeated,
     require,
-    require_name,
 )
 
 EXACTLY = {"paper": "rdp", "tight": "gdp"}  # accountants where nothing is left to chance
@@ -52,7 +52,7 @@ def correlated_gaussian(
         neighbors: as for `bounded_participation_gaussian`.
     """
     check_numbers(noise_multiplier, delta)
-    require_name("neighbouring relation", neighbors, SENSITIVITY)
+    check_name("neighbouring relation", neighbors, SENSITIVITY)
 
     def event(rounds: int) -> dp.DpEvent:
         moved = sensitivity(rounds) if rounds else 1.0
