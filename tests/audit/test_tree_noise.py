@@ -29,9 +29,9 @@ def test_what_it_would_have_found_is_found():
     args = {"takes_part": "once"}
     found = audit(method(1.0), args=args, runs=900)
     (finding,) = found.findings
-    assert 1 < finding.unseen < 1.2
-    assert f"noise {finding.unseen:.3g} times smaller would have been seen" in text_of(found)
-    assert audit(method(1 / finding.unseen / 1.02), args=args, runs=900).refuted
+    assert 1 < finding.unseen_factor < 1.2
+    assert f"noise {finding.unseen_factor:.3g} times smaller would have been seen" in text_of(found)
+    assert audit(method(1 / finding.unseen_factor / 1.02), args=args, runs=900).refuted
 
 
 @pytest.mark.slow
