@@ -122,16 +122,10 @@ def compare(
 
 def _request(methods, board: str | os.PathLike | None, **options) -> "Request":
     """Return the request that the options of `compare` describe, with or without a board."""
-    from bench.comparison.board import BY_PROTOCOL, request_on_board
+    from bench.comparison.board import request_on_board
     from bench.comparison.request import make_request
-    from bench.data.files import DataFiles
 
-    options["data_files"] = DataFiles()
-    if board is None:
-        return make_request(methods, **options)
-    protocol_options = {name: value for name, value in options.items() if name in BY_PROTOCOL}
-    other_options = {name: value for name, value in options.items() if name not in BY_PROTOCOL}
-    return request_on_board(board, methods, protocol_options, other_options)
+    return make_request(methods, **options) if board is None else request_on_board(board, methods, **options)
 
 
 def _compared(
@@ -254,7 +248,6 @@ def board(
     """
     from bench.comparison.board import board_request
     from bench.comparison.report import figure
-    from bench.data.files import DataFiles
     from bench.data.tasks.registry import on_board
 
     chosen = {"epsilons": epsilons, "seeds": seeds, "num_settings": num_settings, "rounds": rounds}
@@ -262,8 +255,7 @@ def board(
     names = [tasks] if isinstance(tasks, str) else list(tasks) or on_board()
     if methods is not None and len(names) != 1:
         raise InputError("methods are named for one task: name it, as in `bench board digits --methods Ditto`")
-    files = DataFiles()
-    requests = [board_request(name, methods, out=out, fresh=fresh, data_files=files, **chosen) for name in names]
+    requests = [board_request(name, methods, out=out, fresh=fresh, **chosen) for name in names]
     for compared in _compared(requests, workers, quiet=quiet):
         figure.write(compared)
     return [request.folder for request in requests]

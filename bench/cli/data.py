@@ -123,7 +123,7 @@ def export_(
 
     if task not in compared():
         raise misnamed(task, "a task of `compare`", compared())
-    arrays = exported(problem(task, DataFiles()), split)
+    arrays = exported(problem(task), split)
     out = out or Path(f"{task}-{split}.npz")
     with written_whole([out]) as (unfinished,), unfinished.open("wb") as file:
         np.savez(file, **arrays)

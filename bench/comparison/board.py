@@ -6,7 +6,7 @@ protocol and compared with the stored results. Methods of others are stored next
 
 import inspect
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,11 +18,10 @@ from bench.comparison.entries import fault, no_numbers, read_entries
 from bench.comparison.plan import Plan, in_legend
 from bench.comparison.problem import Problem
 from bench.comparison.problems import problem
-from bench.comparison.protocol import PROTOCOL, Protocol, board_folder, protocol_of, read_protocol
-from bench.comparison.request import BOARD, Request, make_request
+from bench.comparison.protocol import BOARD, PROTOCOL, Protocol, board_folder, read_protocol
+from bench.comparison.request import Request, make_request
 from bench.comparison.result import at_end
 from bench.comparison.stages import KEYS, TEST, TUNING, choose, with_spent
-from bench.data.files import DataFiles
 from bench.data.tasks.registry import TASKS, misnamed, on_board
 from bench.errors import InputError, shown
 from bench.store import part_files
@@ -30,7 +29,6 @@ from bench.store import part_files
 SPLITS = 5
 LESS = {"epsilons": (1.0, 4.0, 8.0), "num_settings": 24}  # where the whole would take too long
 INSTALLED = Path(__file__).parent / "rows_of_board"  # in a wheel, where setup.py copies the committed rows
-BY_PROTOCOL = ("epsilons", "seeds", "num_settings", "rounds", "baselines", "neighbors", "delta")  # options of a request
 
 
 def board_request(
@@ -38,7 +36,6 @@ def board_request(
     methods: Sequence[str] | None = None,
     *,
     out: str | os.PathLike,
-    data_files: DataFiles | None = None,
     **options: Any,
 ) -> Request:
     """Return the request that compares methods of the suite on a task of the board.
@@ -47,7 +44,6 @@ def board_request(
         task: one of the board.
         methods: by name, beside those that the folder has runs of; None for all.
         out: results folder; the board is out/board.
-        data_files: where data may come from.
         options: arguments of `make_request` that replace the board's.
 
     Raises:
@@ -73,10 +69,15 @@ def board_request(
         "name": task,
         **(LESS if TASKS[task].reduced else {}),
     }
-    request = make_request(task=task, out=out, data_files=data_files, **usual | options)._replace(scale=BOARD)
+    request = make_request(task=task, out=out, **usual | options)._replace(scale=BOARD)
     if request.fresh or not (request.folder / PROTOCOL).exists():
         return request
-    return read_protocol(request.folder).request(request)
+    return _searching_as(request, read_protocol(request.folder))
+
+
+def _searching_as(request: Request, stored: Protocol) -> Request:
+    """Return the request with what a stored protocol says that methods are tuned over."""
+    return request._replace(protocol=request.protocol.model_copy(update={"space": stored.space}))
 
 
 def _methods_in(folder: Path) -> set[str]:
@@ -118,22 +119,18 @@ def described(board: Path, task: str) -> str:
     return f"{board / task}{copied}"
 
 
-def request_on_board(
-    board: str | os.PathLike, methods: Any, stated: Mapping[str, Any], options: Mapping[str, Any]
-) -> Request:
+def request_on_board(board: str | os.PathLike, methods: Any, **options: Any) -> Request:
     """Return the request that compares new methods with a board by its protocol.
 
     Args:
         board: as in `board_with`.
         methods: as in `make_request`.
-        stated: options of `make_request` that the board determines; values that differ both from the board's and from
-            the defaults are refused.
-        options: the other options.
+        options: as of `make_request`; values that differ both from the board's and from the defaults are refused.
 
     Raises:
         InputError: where the board has no such task, or was run with other options than requested.
     """
-    on = problem(options["task"], options["data_files"])
+    on = problem(options["task"])
     folder = board_with(board, on.name, options["out"])
     protocol = protocol_on_board(folder, on.name)
     boards = {
@@ -150,10 +147,11 @@ def request_on_board(
         raise InputError(
             "population is for measured methods alone, and the board's are measured: leave one of them out"
         )
-    for name, value in stated.items():
-        if not any(_same(value, other) for other in (boards[name], usual[name])):
-            raise InputError(f"{name} is {value}, but the board was run with {boards[name]}: leave it out")
-    return protocol.request(make_request(methods, **dict(options) | boards)._replace(board=folder))
+    for name, wanted in boards.items():
+        value = options.get(name, wanted)
+        if not any(_same(value, other) for other in (wanted, usual[name])):
+            raise InputError(f"{name} is {value}, but the board was run with {wanted}: leave it out")
+    return _searching_as(make_request(methods, **options | boards)._replace(board=folder), protocol)
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -188,7 +186,7 @@ def read_board(folder: Path, plan: Plan) -> Earlier:
         InputError: where the board was run with another protocol, other data or other versions of its methods.
     """
     request = plan.request
-    if (protocol := read_protocol(folder)) != protocol_of(request):
+    if (protocol := read_protocol(folder)) != request.protocol:
         raise InputError(f"{folder} was run with another protocol, {protocol}: leave those options out")
     suite = own_runs(folder, protocol, request.problem)
     _check_same(folder, suite.evaluations, plan)

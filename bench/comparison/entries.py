@@ -17,7 +17,7 @@ from bench.analysis import metric_limits as possible
 from bench.analysis.measured import LONGEST, PANEL, SLACK, is_name, over_target, spent
 from bench.comparison.columns import COSTS, TUNED
 from bench.comparison.problem import Problem
-from bench.comparison.protocol import PROTOCOL, Protocol, as_json, differences, protocol_of, read_protocol
+from bench.comparison.protocol import PROTOCOL, Protocol, as_json, differences, read_protocol
 from bench.comparison.result import Comparison, at_end
 from bench.comparison.search import FINALISTS
 from bench.comparison.stages import TEST, TUNING, with_spent
@@ -64,7 +64,7 @@ def write_entry(board: Path, label: str, comparison: Comparison) -> Path:
             raise cannot_write(error, path) from None
         part_files.write(path, content)
     try:
-        write_whole(folder / PROTOCOL, as_json(protocol_of(comparison.plan.request)))
+        write_whole(folder / PROTOCOL, as_json(comparison.plan.request.protocol))
     except OSError as error:
         raise cannot_write(error, folder / PROTOCOL) from None
     return folder

@@ -17,7 +17,7 @@ from bench.comparison.columns import check_free
 from bench.comparison.population import FACTOR, for_more_users
 from bench.comparison.request import Request
 from bench.comparison.search import Setting, Space, first_of, first_settings
-from bench.comparison.statements import SILENT, Statement, accounted_by, reading, releases_of
+from bench.comparison.statements import SILENT, Statement, accounted, reading, releases_of
 from bench.data.task import Task
 from bench.errors import InputError, calling, nearest, unknown_name
 from bench.privacy.accounting import epsilon
@@ -89,10 +89,7 @@ def make_plan(request: Request) -> Plan:
     unfit = _unfit(usual, request, task) if problem.baselines is None and request.baselines is None else {}
     baselines = {label: known[label] for label in wanted if label not in unfit}
     variants = baselines | {label: _asked_for(method, known.values()) for label, method in request.methods.items()}
-    variants = {
-        label: variant._replace(method=accounted_by(request.accountant, variant.method))
-        for label, variant in variants.items()
-    }
+    variants = {label: variant._replace(method=accounted(variant.method)) for label, variant in variants.items()}
     if request.population > 1:
         variants = {label: _for_more_users(variant, request.population) for label, variant in variants.items()}
     for label in request.methods:
@@ -299,7 +296,7 @@ def _candidate(
         raise InputError(f"{label} also adds noise that the size of a round sets, not {FACTOR}: leave it out")
     method.fits(task, **full_args)
     releases = releases_of(method, task, request.statement.delta, full_args).values()
-    epsilons, statement = [*request.epsilons, math.inf], request.statement._replace(against=variant.against)
+    epsilons, statement = [*request.protocol.epsilons, math.inf], request.statement._replace(against=variant.against)
     against = ""
     if all(release.sampler == SILENT for release in releases):
         epsilons = [0.0]
@@ -313,13 +310,13 @@ def _candidate(
     else:
         _, release = reading(label, method, task, statement, first, 1)
         against = release.protects_against
-    num_rounds, shared = variant.num_rounds or (lambda task, args: request.num_rounds), _shared(variant, request)
+    num_rounds, shared = variant.num_rounds or (lambda task, args: request.protocol.rounds), _shared(variant, request)
     return Candidate(
         label=label,
         method=method._replace(make=without_test_data(method.make)),
         args=args,
         space=space,
-        settings=first_settings(space, request.num_settings),
+        settings=first_settings(space, request.protocol.settings),
         num_rounds=num_rounds,
         num_releases=variant.num_releases or num_rounds,
         statement=statement,

@@ -24,7 +24,6 @@ from bench.comparison.baselines import (
 )
 from bench.comparison.problem import Problem, from_tasks
 from bench.comparison.search import searched
-from bench.data.files import DataFiles, with_files
 from bench.data.read.tables import CLIENT, LABEL, is_table
 from bench.data.task import Task
 from bench.data.tasks import digits, odd_even
@@ -296,24 +295,16 @@ def problem_named(name: str) -> Problem:
     return KINDS[of.kind](name, of.make, **of.facts)
 
 
-def problem(task: Any, data_files: DataFiles | None = None) -> Problem:
+def problem(task: Any) -> Problem:
     """Return the problem that a caller names or passes.
 
     Args:
         task: a name of the table; a file or folder with a user's own clients; a Problem; or a Task or function trial ->
             Task with one metric test_X and one validation_X.
-        data_files: where data may come from; default DataFiles().
 
     Raises:
         InputError: for any other type, an unknown name, or a file that cannot be used.
     """
-    meant = _meant(task)
-    makers = {field: getattr(meant, field) for field in ("test", "tuning")}
-    informed = {field: make and with_files(make, data_files) for field, make in makers.items()}
-    return meant if informed == makers else dataclasses.replace(meant, **informed)
-
-
-def _meant(task: Any) -> Problem:
     if isinstance(task, Problem):
         return task
     if isinstance(task, Task) or (callable(task) and not isinstance(task, type)):

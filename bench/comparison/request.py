@@ -6,18 +6,17 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from bench.algorithms.base import Method
 from bench.algorithms.loading import load_method
-from bench.algorithms.search_space import Interval
+from bench.algorithms.search_space import OWN_EPOCHS, OWN_STEPS, Interval
 from bench.comparison.defaults import EPSILONS, LONGEST_NAME, NUM_SETTINGS
 from bench.comparison.problem import Problem
 from bench.comparison.problems import problem
-from bench.comparison.search import Choices, Space, searched
-from bench.comparison.statements import PLD, Accountant, Statement
-from bench.data.files import DataFiles
+from bench.comparison.protocol import Protocol
+from bench.comparison.search import FURTHER_SEEDS, Choices, Space, searched
+from bench.comparison.statements import Statement
 from bench.data.task import Task
 from bench.errors import InputError, shown, unknown_name
 from bench.files import check_writable
@@ -25,8 +24,10 @@ from bench.inputs.values import as_float, parsed
 from bench.privacy.events import SENSITIVITY, check_delta
 
 TUNING_SEEDS = 1000  # the tuning runs of split t have the seed 1000 + t, so that no test run shares their randomness
-COMPARE, BOARD, EXTRAPOLATED = "compare", "board", "extrapolated"  # takes the place of a sweep's scale
+COMPARE, EXTRAPOLATED = "compare", "extrapolated"  # take the place of a sweep's scale, as BOARD does
 MOST_USERS = 1e6  # times as many as exist
+LATER = (OWN_STEPS, OWN_EPOCHS)  # roles that were not tuned where a protocol has no `space`
+EARLIER: Mapping[str, Space] = {"few_images_dirichlet": {"step_size": Interval(0.03, 1.0)}}  # what it then was
 
 
 class Request(NamedTuple):
@@ -35,11 +36,7 @@ class Request(NamedTuple):
     problem: what the methods are compared on.
     methods: the requested methods, by their names in the legend.
     baselines: names of the problem's baselines to include; None means all except those on request.
-    statement: the privacy statement that every method must make.
-    epsilons: finite ones, ascending; the noise-free case is always added.
-    num_splits: number of data splits, each with its own randomness.
-    num_settings: the largest number of settings tried for each method.
-    num_rounds: rounds of methods that do not set their own.
+    protocol: the conditions that are the same for every method.
     fixed: argument -> value, for every method that has it.
     tuned: argument -> what to tune over, for every method that has it; "METHOD:ARGUMENT" is for one method.
     name: of the folder for the results.
@@ -47,20 +44,13 @@ class Request(NamedTuple):
     fresh: whether earlier runs of that name are moved aside.
     scale: the subfolder of the results folder, for comparisons or for the board.
     board: folder of a board whose methods are included without being run.
-    accountant: by which the noise of all methods is calibrated, as `accounted_by` says.
-    space: role of an argument -> what it is tuned over, the same for all methods; of the problem, or of the board.
-    own_first: whether a method's own space comes before it, as on boards of earlier versions.
     population: how many times as many users set the noise as exist (`bench.comparison.population`).
     """
 
     problem: Problem
     methods: Mapping[str, Method]
     baselines: Sequence[str] | None
-    statement: Statement
-    epsilons: Sequence[float]
-    num_splits: int
-    num_settings: int
-    num_rounds: int
+    protocol: Protocol
     fixed: Mapping[str, Any]
     tuned: Space
     name: str
@@ -68,15 +58,30 @@ class Request(NamedTuple):
     fresh: bool
     scale: str = COMPARE
     board: Path | None = None
-    accountant: Accountant = PLD
-    space: Space = MappingProxyType({})
-    own_first: bool = False
     population: float = 1.0
 
     @property
     def folder(self) -> Path:
         """The folder that everything is written to."""
         return self.out / self.scale / self.name
+
+    @property
+    def statement(self) -> Statement:
+        """The privacy statement that every method must make."""
+        return Statement(self.protocol.unit, self.protocol.neighbors, self.protocol.delta)
+
+    @property
+    def own_first(self) -> bool:
+        """Whether a method's own space comes before that of all methods, as on boards of earlier versions."""
+        return not self.protocol.space
+
+    @property
+    def space(self) -> Space:
+        """Role of an argument -> what it is tuned over, the same for all methods."""
+        if not self.own_first:
+            return self.protocol.space
+        known = {role: tried for role, tried in self.problem.shared_space.items() if role not in LATER}
+        return {**known, **EARLIER.get(self.protocol.task, {})}
 
 
 def make_request(
@@ -96,9 +101,8 @@ def make_request(
     name: str | None = None,
     out: str | os.PathLike = "results",
     fresh: bool = False,
-    data_files: DataFiles | None = None,
 ) -> Request:
-    """Build a request from the arguments of `bench.compare`; `data_files` says where data may come from.
+    """Build a request from the arguments of `bench.compare`.
 
     Texts in `fixed` are read as on the command line: several values, an interval, or METHOD:ARGUMENT is tuned over.
 
@@ -106,7 +110,7 @@ def make_request(
         InputError: for the first argument that cannot be used.
     """
     check_writable(Path(out))
-    on = problem(task, data_files)
+    on = problem(task)
     for what, number, most in (
         ("seeds", seeds, TUNING_SEEDS),
         ("num_settings", num_settings, 10**6),
@@ -129,18 +133,24 @@ def make_request(
         problem=on,
         methods=by_label,
         baselines=None if baselines is None else _list(baselines),
-        statement=Statement(on.privacy_unit, _relation(on, neighbors), delta or on.delta),
-        epsilons=_epsilons(epsilons),
-        num_splits=int(seeds),
-        num_settings=int(num_settings),
-        num_rounds=int(rounds or on.rounds),
+        protocol=Protocol(
+            task=on.name,
+            epsilons=_epsilons(epsilons),
+            seeds=int(seeds),
+            settings=int(num_settings),
+            rounds=int(rounds or on.rounds),
+            delta=delta or on.delta,
+            neighbors=_relation(on, neighbors),
+            unit=on.privacy_unit,
+            further_seeds=FURTHER_SEEDS,
+            space=dict(on.shared_space),
+        ),
         fixed=fixed,
         tuned=_lists({**several, **(tuned or {})}),
         name=_folder_name(name or re.sub(r"[^\w.-]+", "_", "_".join(words))),
         out=Path(out),
         fresh=fresh,
         scale=COMPARE if population == 1 else EXTRAPOLATED,
-        space=on.shared_space,
         population=population,
     )
 

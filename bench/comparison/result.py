@@ -126,7 +126,7 @@ class Comparison(NamedTuple):
     @property
     def num_tests(self) -> float:
         """The number of test examples that all splits share; fewer where some of them count more than others."""
-        problem, splits = self.plan.request.problem, range(self.plan.request.num_splits)
+        problem, splits = self.plan.request.problem, range(self.plan.request.protocol.seeds)
         if problem.largest_weight is None:
             return problem.num_tests
         return problem.num_tests / max(problem.largest_weight(task) for task in map(problem.test_tasks(), splits))

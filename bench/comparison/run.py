@@ -6,8 +6,8 @@ import pandas as pd
 
 from bench.comparison.board import read_board
 from bench.comparison.plan import make_plan
-from bench.comparison.protocol import write_protocol
-from bench.comparison.request import BOARD, Request
+from bench.comparison.protocol import BOARD, write_protocol
+from bench.comparison.request import Request
 from bench.comparison.result import Comparison, Tuning
 from bench.comparison.stages import run_plan
 from bench.errors import InputError
@@ -29,7 +29,7 @@ def compare(request: Request, pool: Pool | None = None) -> Comparison:
     """
     plan = make_plan(request)
     if request.scale == BOARD:
-        write_protocol(request)
+        write_protocol(request.folder, request.protocol, fresh=request.fresh)
     if request.board is None:
         return run_plan(plan, pool)
     board = read_board(request.board / request.problem.name, plan)

@@ -20,8 +20,9 @@ from bench.analysis import drawn_users
 from bench.analysis.measured import over_target, spent
 from bench.comparison.columns import COSTS, LABELS, TUNED
 from bench.comparison.plan import Candidate, Plan
+from bench.comparison.protocol import BOARD
 from bench.comparison.report.convergence import rounds_between
-from bench.comparison.request import BOARD, TUNING_SEEDS, Request
+from bench.comparison.request import TUNING_SEEDS, Request
 from bench.comparison.result import Comparison, Tuning, at_end
 from bench.comparison.search import CLOSER, FINALISTS, FURTHER_SEEDS, Setting, near, portions, size
 from bench.comparison.statements import calibrated, releases_of
@@ -78,7 +79,7 @@ def tune(plan: Plan, pool: Pool | None = None) -> Tuning:
     """
     request, make = plan.request, plan.request.problem.tuning_tasks()
     settings = {label: list(candidate.settings) for label, candidate in plan.candidates.items()}
-    task, splits = make(0), range(request.num_splits)
+    task, splits = make(0), range(request.protocol.seeds)
     points = {
         label: _points(
             candidate, [task], settings[label], list(product(candidate.epsilons, range(len(settings[label]))))
@@ -89,7 +90,7 @@ def tune(plan: Plan, pool: Pool | None = None) -> Tuning:
     sweep = _sweep(plan, TUNING, make, points, pairs, eval_every=None, at_start=False)
     ids = _run(request, sweep, pool, fresh=request.fresh)
     runs = at_end(_read(request, TUNING, ids)).assign(look=0)
-    _, later = portions(request.num_settings)
+    _, later = portions(request.protocol.settings)
     for look, (width, number) in enumerate(zip(CLOSER, later, strict=False), start=1):
         wanted = _nearer(plan, runs, settings, width, number)
         if wanted.empty:
@@ -114,7 +115,7 @@ def _nearer(
     tried = runs.groupby(KEYS[:-1])["setting"].agg(list)
     for *where, best in choose(runs, metric=problem.tuned_by, best=problem.best).itertuples(index=False, name=None):
         known, space = settings[where[0]], plan.candidates[where[0]].space
-        if size(space) <= plan.request.num_settings:
+        if size(space) <= plan.request.protocol.settings:
             continue  # all combinations have been tried
         for setting in near(space, known[best], half, number, [known[place] for place in tried[tuple(where)]]):
             if setting not in known:
@@ -125,7 +126,7 @@ def _nearer(
 
 def _last_look(request: Request) -> int:
     """Return the number of the look with further seeds, which follows those of the refinements."""
-    return len(portions(request.num_settings)[1]) + 1
+    return len(portions(request.protocol.settings)[1]) + 1
 
 
 def _finalists(tuning: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:
@@ -183,7 +184,7 @@ def test(plan: Plan, tuning: Tuning, chosen: pd.DataFrame, pool: Pool | None) ->
     request, make = plan.request, plan.request.problem.test_tasks()
     tasks = [make(0)]
     if tasks[0].peers is not None:
-        tasks += [make(split) for split in range(1, request.num_splits)]
+        tasks += [make(split) for split in range(1, request.protocol.seeds)]
     tried = max(tuning.num_settings.values())
     rows = with_spent(_run_wanted(plan, TEST, make, tasks, tuning.settings, chosen, [0], pool, num_settings=tried))
     if len(over := over_target(rows)):
@@ -227,7 +228,7 @@ def _run_wanted(
     for label in wanted["algorithm"].unique():
         pairs = _distinct(wanted.loc[wanted["algorithm"] == label, names])
         points[label] = _points(plan.candidates[label], tasks, settings[label], pairs, num_settings=num_settings)
-    splits = range(request.num_splits)
+    splits = range(request.protocol.seeds)
     every = rounds_between if num_settings else None
     pairs = [[(split, first + split) for first in first_seeds] for split in splits]
     sweep_of = partial(_sweep, plan, stage, make, eval_every=every, at_start=num_settings > 0)
@@ -257,7 +258,7 @@ def _run(request: Request, sweep: Sweep, pool: Pool | None, **how: Any) -> froze
 def _read(request: Request, stage: str, ids: Set[str]) -> pd.DataFrame:
     """Return the runs of these points on the splits of a request."""
     rows = part_files.read(request.folder / stage)
-    return rows[rows["point"].isin(list(ids)) & (rows["trial"] < request.num_splits)]
+    return rows[rows["point"].isin(list(ids)) & (rows["trial"] < request.protocol.seeds)]
 
 
 def _distinct(pairs: pd.DataFrame) -> list[tuple[float, int]]:
@@ -337,7 +338,7 @@ def _sweep(
             )
             for label, rows in points.items()
         },
-        num_rounds=request.num_rounds,
+        num_rounds=request.protocol.rounds,
         eval_every=None,
         delta=request.statement.delta,
         pairs=tuple(pairs),

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from bench.algorithms.base import Method
 from bench.data.task import Task
@@ -13,10 +13,7 @@ from bench.sweeps.spec import arguments
 
 SILENT = "nothing released"  # sampler of a method that releases nothing
 ANY_SCHEDULE = "any schedule"  # sampler of a reading without amplification
-Accountant = Literal["pld", "rdp"]  # that a comparison can name, for all its methods
-PLD: Accountant = "pld"
-RDP: Accountant = "rdp"
-WIDE = "rdp_wide"  # Renyi DP at all orders
+PLD, RDP, WIDE = "pld", "rdp", "rdp_wide"  # accountants; the last is Renyi DP at all orders
 
 
 class Statement(NamedTuple):
@@ -35,24 +32,23 @@ class Statement(NamedTuple):
     against: str = ""
 
 
-def accounted_by(accountant: str, method: Method) -> Method:
+def accounted(method: Method) -> Method:
     """Return the method as a comparison accounts for it, so that no method has less noise by a better accountant.
 
-    "pld": a proven reading by Renyi DP is by its privacy loss distribution, where that is known, unless the method
-    itself offers a tighter reading of the same statement. "rdp": there are no privacy loss distributions. Where Renyi
-    DP stays, as for samples of a fixed size, it is that at all orders. The closed forms and balls in bins have the
-    accountants that are proven for them in any case.
+    A proven reading by Renyi DP is by its privacy loss distribution, where that is known, unless the method itself
+    offers a tighter reading of the same statement. Where Renyi DP stays, as for samples of a fixed size, it is that at
+    all orders. The closed forms and balls in bins keep the accountants that are proven for them.
     """
 
     def by(release: Release, tighter: set[tuple[str, ...]]) -> Release:
         if not release.sound or release.accountant not in (PLD, RDP, WIDE) or _promise(release) in tighter:
             return release
-        return release._replace(accountant=PLD if accountant == PLD and pld_knows(release) else WIDE)
+        return release._replace(accountant=PLD if pld_knows(release) else WIDE)
 
     def releases(task: Task, **args: Any) -> dict[str, Release]:
         readings = method.readings(task, **args)
         amplified = [each for each in readings.values() if each.sound and each.sampler != ANY_SCHEDULE]
-        tighter = {_promise(each) for each in amplified if accountant == PLD and each.accountant not in (RDP, WIDE)}
+        tighter = {_promise(each) for each in amplified if each.accountant not in (RDP, WIDE)}
         return {name: by(each, tighter) for name, each in readings.items()}
 
     return method._replace(releases=releases)

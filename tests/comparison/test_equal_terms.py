@@ -118,20 +118,19 @@ def test_steps_with_momentum_are_as_long_as_those_without():
 @pytest.mark.parametrize("task", ON_BOARD)
 def test_what_was_searched_is_written_down_and_read_again(task, tmp_path):
     request = boards.board_request(task, out=tmp_path)
-    (tmp_path / protocols.PROTOCOL).write_bytes(protocols.as_json(protocols.protocol_of(request)))
+    (tmp_path / protocols.PROTOCOL).write_bytes(protocols.as_json(request.protocol))
     read = protocols.read_protocol(tmp_path)
-    assert read == protocols.protocol_of(request)
-    assert dict(read.request(request._replace(space={})).space) == dict(request.space)
+    assert read == request.protocol
 
 
 def test_whoever_is_compared_with_a_board_is_tuned_over_what_the_board_was(tmp_path):
     request = boards.board_request("synthetic", out=tmp_path)
-    other = request._replace(space={**request.space, "step_size": searched("log:7:8")})
-    protocols.write_protocol(other)
-    rest = {"task": "synthetic", "out": tmp_path, "data_files": None}
+    space = {**request.space, "step_size": searched("log:7:8")}
+    other = request.protocol.model_copy(update={"space": space})
+    protocols.write_protocol(request.folder, other, fresh=False)
     method = renamed(ALGORITHMS["dp_fedavg"])
-    found = boards.request_on_board("board", method, {}, rest)
-    assert protocols.protocol_of(found) == protocols.protocol_of(other)
+    found = boards.request_on_board("board", method, task="synthetic", out=tmp_path)
+    assert found.protocol == other
     assert make_plan(found).candidates["renamed"].space["step_size"] == Interval(7.0, 8.0)
     again = boards.board_request("synthetic", ["dp_fedavg"], out=tmp_path)
     assert again.space["step_size"] == Interval(7.0, 8.0)
@@ -151,7 +150,7 @@ def test_a_committed_board_without_intervals_is_continued_by_those_that_it_had(t
     for label, (args, space, _) in spaces(request).items():
         mine = rows[rows["algorithm"] == label].drop_duplicates("setting").set_index("setting").sort_index()
         if len(mine):
-            settings = first_settings(space, request.num_settings)
+            settings = first_settings(space, request.protocol.settings)
             assert len(settings) == len(mine)
             for name in settings[0]:
                 tried = mine[name].to_numpy()
@@ -222,7 +221,7 @@ def test_a_table_counts_as_many_test_images_as_their_weights_leave():
     on = SimpleNamespace(
         num_tests=1000, test_tasks=lambda: lambda trial: trial, largest_weight={0: 1.25, 1: 2.0, 2: 9.0}.get
     )
-    plan = SimpleNamespace(request=SimpleNamespace(problem=on, num_splits=2))
+    plan = SimpleNamespace(request=SimpleNamespace(problem=on, protocol=SimpleNamespace(seeds=2)))
     assert Comparison.num_tests.fget(SimpleNamespace(plan=plan)) == 500
     on.largest_weight = None
     assert Comparison.num_tests.fget(SimpleNamespace(plan=plan)) == 1000
