@@ -205,8 +205,8 @@ def _settled(
     given = {*variant.args, *fixed, noise}
     space = {name: tried for name, tried in space.items() if name in keywords and name not in given}
     defaults = {**problem.level.defaults(task), **problem.defaults}
-    if problem.samplers:
-        defaults["sampler"] = problem.samplers[request.statement.neighbors]
+    if problem.level.samplers:
+        defaults["sampler"] = problem.level.samplers[request.statement.neighbors]
     args = {**defaults, **fixed}
     args = {name: value for name, value in args.items() if name in keywords and name not in {*space, noise}}
     args |= variant.args

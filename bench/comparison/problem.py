@@ -61,7 +61,6 @@ class Problem:
         delta: of (epsilon, delta)-DP.
         rounds: communication rounds of methods that do not set their own; default that of the unit.
         defaults: argument -> value, for every method that has it; all others are those of the unit.
-        samplers: neighbouring relation -> value of the argument `sampler` for which privacy is proven under it.
         space: role of an argument -> values to tune over, for every method that has it, whatever the method's own; all
             others are those of the unit. A role is an argument's name where the method says nothing else
             (`bench.algorithms.base.Role`). "local_step_size", the step of users' own models, is "step_size" by default.
@@ -85,7 +84,6 @@ class Problem:
     delta: float = 1e-5
     rounds: int = 0
     defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    samplers: Mapping[str, str] = dataclasses.field(default_factory=dict)
     space: Space = dataclasses.field(default_factory=dict)
     baselines: Mapping[str, Variant] | None = None
     data: str = ""
@@ -136,7 +134,6 @@ class Problem:
             ("best", _best(self.metric)),
             ("neighbors", self.level.neighbors),
             ("rounds", self.level.rounds),
-            ("samplers", self.level.samplers),
         ):
             if not getattr(self, field):
                 object.__setattr__(self, field, default)

@@ -55,6 +55,7 @@ BY_WEIGHT = {  # how users are weighted, by the end of a metric's name
     "small_users": "as the mean over the third of the users with the fewest examples",
     "large_users": "as the mean over the third of the users with the most examples",
 }
+ON_COMMON = "the same for the model of every user, as the mean over users"
 NUM_TESTS = 10_000  # test images of MNIST and Fashion-MNIST, the same in every trial
 
 
@@ -65,20 +66,16 @@ def _users(
     steps: str,
     server_steps: str = "",
     own_steps: str = "",
-    test_ratio: float,
-    data: str = "",
-    held_out: str,
-    remark: str = "",
-    metric: str = "test_accuracy",
-    tuned_by: str = "validation_accuracy",
     clip_norm: float = 10.0,
     personal: str = PERSONAL,
     local_steps: int | None = LOCAL_STEPS,
     local: str = "dual",
-    by_user: Callable = digits.test_hits,
+    metric: str = "test_accuracy",
     also: tuple[str, ...] = BY_USER,
     own: str = OWN_EXAMPLES,
     pooled: str = "all examples together",
+    common: str = "",
+    **fields: Any,
 ) -> Problem:
     """Return a problem of users with personal models.
 
@@ -90,15 +87,20 @@ def _users(
         local_steps: the least steps of a user alone; None for a stream.
         local: form of the local models, as for `ppsgd`.
         own, pooled: whose data `metric` is measured on, and how users are weighted.
+        common: examples that the models of all users are also measured on; "" for none.
+        fields: of the problem.
     """
+    shared = {f"common_{metric.removeprefix('test_')}": f"{common}, {ON_COMMON}"} if common else {}
+    usual = {
+        "tuned_by": metric.replace("test_", "validation_", 1),
+        "delta": 1e-4,
+        "defaults": {"batch_size": 10, "num_sampled": 50},
+        "by_user": digits.test_hits,
+    }
     return Problem(
         name=name,
         test=make,
         metric=metric,
-        tuned_by=tuned_by,
-        privacy_unit="user",
-        delta=1e-4,
-        defaults={"batch_size": 10, "num_sampled": 50},
         space={
             "step_size": searched(steps),
             "server_step_size": searched(server_steps or steps),
@@ -107,53 +109,52 @@ def _users(
             OWN_STEPS: lengths(local_steps or LOCAL_STEPS),
         },
         baselines=of_users(searched(personal), local_steps, local),
-        by_user=by_user,
-        also=also,
+        also=(*also, *shared),
+        common="".join(shared),
         measured_on={
             metric: f"{own}, {pooled}",
             **{name: f"{own}, {words}" for name in also for end, words in BY_WEIGHT.items() if name.endswith(end)},
+            **shared,
         },
-        test_ratio=test_ratio,
-        data=data,
-        held_out=held_out,
-        remark=remark,
+        **usual | fields,
     )
 
 
-def _silos(
-    name: str,
-    make: Callable[..., Task],
-    *,
-    num_records: int,
-    data: str,
-    remark: str = "",
-    steps: str = "log:1:1000",
-    measured_on: Mapping[str, str],
-) -> Problem:
-    """Return a problem of 25 silos.
+def _networks(name: str, make: Callable[[int], Task], *, module: nn.Module, **facts: Any) -> Problem:
+    """Return a problem of users with a network; arguments as for `_users`."""
+    on = _users(name, make, local="dense", by_user=Hits(module), **facts)
+    of_layers = {
+        "DP-FedAvg (by layer)": variant("dp_fedavg", {"clipping": "per_layer"}, on_request=True),
+        "PPSGD with own heads": variant("ppsgd", {"local": "head"}, {"personalization": searched(PERSONAL)}),
+        "FedRep": variant("dp_fedrep", {}, {}),
+        "FedPer": variant("dp_fedrep", {"order": "together"}, {}),
+    }
+    return dataclasses.replace(on, baselines={**(on.baselines or {}), **of_layers})
 
-    Args:
-        num_records: records of a silo.
-        measured_on: the metric, and then those measured beside it, with what each is measured on.
-    """
+
+def _ranked_by(measured_on: Mapping[str, str], **fields: Any) -> Problem:
+    """Return a problem whose metric is the first of those that say what they are measured on; the second, if any, is on
+    a test that all clients have in common."""
     metric, *also = measured_on
-    return Problem(
+    return Problem(metric=metric, also=tuple(also), common="".join(also), measured_on=measured_on, **fields)
+
+
+def _silos(
+    name: str, make: Callable[..., Task], *, num_records: int, measured_on: Mapping[str, str], **fields: Any
+) -> Problem:
+    """Return a problem of 25 silos with so many records each."""
+    return _ranked_by(
+        measured_on,
         name=name,
         test=make,
         tuning=partial(make, part="validation"),
-        metric=metric,
-        also=tuple(also),
-        common=also[0] if also else "",
-        measured_on=measured_on,
         privacy_unit="record",
         delta=1 / num_records**2,
-        defaults={"num_sampled": len(odd_even.PAIRS), "batch_size": 1},
-        space={"step_size": searched(steps)},
+        space={"step_size": searched("log:1:1000")},
         baselines=of_silos(num_records=50),
         test_ratio=(1 - odd_even.TRAIN) / odd_even.TRAIN,
-        data=data,
         held_out="a fifth of the training images, split between the silos in the same way",
-        remark=remark,
+        **fields,
     )
 
 
@@ -167,19 +168,12 @@ def _images(name: str, make: Callable[..., Task]) -> Problem:
     everywhere = {"test_accuracy": "the test images of the data set, the same for every client"}
     # Where classes differ, clients are tested on what they meet, and beside it all alike.
     local = {"local_test_accuracy": "every client's own mix of classes, as the mean over clients"}
-    measured_on = everywhere if math.isinf(concentration) else {**local, **everywhere}
-    metric, *also = measured_on
-    return Problem(
+    return _ranked_by(
+        everywhere if math.isinf(concentration) else {**local, **everywhere},
         name=name,
         test=make,
         tuning=partial(make, part="validation"),
-        metric=metric,
-        also=tuple(also),
-        common=also[0] if also else "",
-        measured_on=measured_on,
         privacy_unit="example",
-        delta=1e-5,
-        defaults={"total_epochs": 20, "batch_size": 64, "momentum": 0.5, "num_epochs": 1.0},
         space={"step_size": Interval(0.02, 4.0)},
         baselines=of_networks(),
         # Clients that keep few images have others in every trial; else only the deal of the same images differs.
@@ -195,92 +189,45 @@ def _peers(
     name: str,
     make: Callable[..., Task],
     *,
-    metric: str,
     tuning: Mapping[str, str],
-    data: str,
-    held_out: str,
-    num_ticks: int,
-    measured_on: str,
-    test_ratio: float,
+    measured_on: Mapping[str, str],
     clip_norm: float = 1.0,
+    **fields: Any,
 ) -> Problem:
     """Return a problem of agents on a graph. `tuning`: the arguments that make the task to tune on of the other."""
-    return Problem(
+    return _ranked_by(
+        measured_on,
         name=name,
         test=make,
         tuning=partial(make, **tuning),
-        metric=metric,
-        measured_on={metric: measured_on},
         privacy_unit="point",
         delta=math.exp(-5),
-        defaults={"clip_norm": clip_norm, "lipschitz": clip_norm, "num_ticks": num_ticks},
+        defaults={"clip_norm": clip_norm, "lipschitz": clip_norm},
         baselines=of_peers(),
-        test_ratio=test_ratio,
-        data=data,
-        held_out=held_out,
+        **fields,
     )
 
 
-def _users_alike(
-    name: str,
-    make: Callable[[int], Task],
-    *,
-    common: str,
-    also: tuple[str, ...] = BY_USER,
-    **facts: Any,
-) -> Problem:
-    """Return a problem of users that also measures the models of all users on the same examples.
-
-    Args:
-        common: what these examples are.
-        also: the other metrics beside the metric.
-        facts: further arguments of `_users`.
-    """
-    kind = facts.get("metric", "test_accuracy").removeprefix("test_")
-    on = _users(name, make, also=(*also, f"common_{kind}"), **facts)
-    common_words = f"{common}, the same for the model of every user, as the mean over users"
-    return dataclasses.replace(
-        on,
-        common=f"common_{kind}",
-        measured_on={**on.measured_on, f"common_{kind}": common_words},
-    )
-
-
-def _networks(name: str, make: Callable[[int], Task], *, module: nn.Module, **facts: Any) -> Problem:
-    """Return a problem of users with a network; arguments as for `_users_alike`."""
-    on = _users_alike(name, make, local="dense", by_user=Hits(module), **facts)
-    of_layers = {
-        "DP-FedAvg (by layer)": variant("dp_fedavg", {"clipping": "per_layer"}, on_request=True),
-        "PPSGD with own heads": variant("ppsgd", {"local": "head"}, {"personalization": searched(PERSONAL)}),
-        "FedRep": variant("dp_fedrep", {}, {}),
-        "FedPer": variant("dp_fedrep", {"order": "together"}, {}),
-    }
-    return dataclasses.replace(on, baselines={**(on.baselines or {}), **of_layers})
-
-
-def _schools(name: str, make: Callable[..., Task], *, test_ratio: float, data: str) -> Problem:
+def _schools(name: str, make: Callable[..., Task], **fields: Any) -> Problem:
     """Return a problem of schools of unequal size."""
-    return Problem(
+    return _ranked_by(
+        {"test_squared_error": "every school's own held-out pupils, all pupils together"},
         name=name,
         test=make,
         tuning=partial(make, part="validation"),
-        metric="test_squared_error",
-        measured_on={"test_squared_error": "every school's own held-out pupils, all pupils together"},
         privacy_unit="example",
         delta=1e-3,
         rounds=200,
         defaults={"batch_size": 32},
         space={"step_size": Interval(0.01, 1.0), OWN_STEP: Interval(1e-3, 0.1), "clip_norm": Interval(0.1, 3.0)},
         baselines=of_schools(),
-        test_ratio=test_ratio,
-        data=data,
         held_out="a fifth of every school's training pupils",
+        **fields,
     )
 
 
 KINDS: dict[str, Callable[..., Problem]] = {  # kind of a task in the table -> (name, function, facts) -> the problem
     "users": _users,
-    "users with a common test": _users_alike,
     "users with a network": _networks,
     "clients with pictures": _images,
     "silos": _silos,
@@ -334,8 +281,7 @@ def _own(path: str, said: dict[str, Any]) -> Problem:
     for name in ("regression", "drop_small"):
         if not isinstance(said.get(name, False), bool):
             raise InputError(f"{name} is {said[name]}: give True or False")
-    stated = {"delta": said.pop("delta")} if "delta" in said else {}
-    return dataclasses.replace(own_clients(path, **said), **stated)
+    return own_clients(path, **said)
 
 
 def _own_network(trial: int, *, network: Any, **where: Any) -> Task:
@@ -351,6 +297,7 @@ def own_clients(
     regression: bool = False,
     network: Any = None,
     drop_small: bool = False,
+    delta: float = 1e-4,
 ) -> Problem:
     """Return the problem of a user's own clients, and log what their file has.
 
@@ -361,6 +308,7 @@ def own_clients(
         network: a flax module, a function that returns one, or FILE.py:NAME of either: inputs [example, ...] -> logits
             [example, class]. Without it the model is linear.
         drop_small: whether to leave out clients with fewer than five examples.
+        delta: of (epsilon, delta)-DP.
 
     Raises:
         InputError: for a file that cannot be used, an option that does not apply to npz files, or a network that cannot
@@ -377,8 +325,9 @@ def own_clients(
     found = read_clients(path, **columns, regression=regression, network=network is not None, drop_small=drop_small)
     for line in described(found, path):
         log.warning("%s", line)
-    sizes = found.sizes
     facts: dict[str, Any] = {
+        "defaults": {"batch_size": min(10, num_train(found.sizes.min())), "num_sampled": min(50, len(found.sizes))},
+        "delta": delta,
         "test_ratio": TEST / (1 - TEST - VALIDATION),
         "held_out": "a tenth of each client's examples",
     }
@@ -386,13 +335,9 @@ def own_clients(
     if network is not None:
         module, _ = load_network(network)
         facts |= {"steps": "log:1e-3:1", "local": "dense", "by_user": Hits(module), "clip_norm": 1.0}
-        common = f"{NUM_COMMON} test examples of all clients"
-        on = _users_alike(path.name, partial(_own_network, network=network, **where), common=common, **facts)
-    else:
-        facts |= {"steps": "log:1e-4:1", "local": "dual" if dual_pays(found) else "dense"}
-        if regression:
-            facts |= {"metric": "test_squared_error", "tuned_by": "validation_squared_error"}
-            facts |= {"by_user": sums_of_squares, "also": ERRORS_BY_USER}
-        on = _users(path.name, partial(clients_file, **where, regression=regression), **facts)
-    fits = {"batch_size": num_train(sizes.min()), "num_sampled": len(sizes)}
-    return dataclasses.replace(on, defaults={name: min(usual, fits[name]) for name, usual in on.defaults.items()})
+        facts["common"] = f"{NUM_COMMON} test examples of all clients"
+        return _users(path.name, partial(_own_network, network=network, **where), **facts)
+    facts |= {"steps": "log:1e-4:1", "local": "dual" if dual_pays(found) else "dense"}
+    if regression:
+        facts |= {"metric": "test_squared_error", "by_user": sums_of_squares, "also": ERRORS_BY_USER}
+    return _users(path.name, partial(clients_file, **where, regression=regression), **facts)

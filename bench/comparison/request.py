@@ -204,7 +204,7 @@ def _relation(on: Problem, neighbors: str | None) -> str:
     relation = neighbors or on.neighbors
     if relation not in SENSITIVITY:
         raise unknown_name("neighbouring relation", relation, SENSITIVITY)
-    if relation not in (on.samplers or {on.neighbors}):
+    if relation not in (on.level.samplers or {on.neighbors}):
         raise InputError(f"nothing is proven on {on.name} under {relation!r}: leave neighbors out")
     return relation
 

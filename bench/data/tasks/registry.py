@@ -143,7 +143,7 @@ TASKS: dict[str, Listed] = {
     **{
         name: listed(
             partial(cifar.cifar_users, concentration=concentration),
-            "users with a common test",
+            "users",
             board=200 if name == "cifar_users" else None,
             reduced=True,
             data=f"{CIFAR_DATA} with {cifar.SIZE} pictures each, {classes}",
@@ -187,7 +187,7 @@ TASKS: dict[str, Listed] = {
     },
     "insteval": listed(
         ratings.insteval,
-        "users with a common test",
+        "users",
         board=200,
         reduced=True,
         steps="log:0.003:3",
@@ -198,7 +198,6 @@ TASKS: dict[str, Listed] = {
         held_out="a tenth of every student's ratings",
         local_steps=100,
         metric="test_squared_error",
-        tuned_by="validation_squared_error",
         by_user=ratings.sums_of_squares,
         also=ERRORS_BY_USER,
         common=f"{ratings.NUM_COMMON} test ratings of all users",
@@ -246,24 +245,22 @@ TASKS: dict[str, Listed] = {
         partial(linear_p2p, num_features=10),
         "agents",
         board=1,
-        metric="test_accuracy",
         tuning={"instances": "validation"},
         data="generated linear classification, 100 agents on a graph",
         held_out="other problems of the same kind",
-        measured_on="every agent's own test points, as the mean over agents",
-        num_ticks=100,
+        measured_on={"test_accuracy": "every agent's own test points, as the mean over agents"},
         test_ratio=0.0,  # every trial draws agents and points
     ),
     "movielens": listed(
         movielens,
         "agents",
         board=1,
-        metric="test_rmse",
         tuning={"part": "validation"},
         data="film ratings of 943 agents on a graph",
         held_out="a fifth of the training ratings",
-        measured_on="every user's own held-out ratings, as the mean over users of their root mean squared errors",
-        num_ticks=943,
+        measured_on={
+            "test_rmse": "every user's own held-out ratings, as the mean over users of their root mean squared errors"
+        },
         test_ratio=0.25,
         clip_norm=2.5,
     ),
