@@ -62,7 +62,6 @@ def compare(
     neighbors: str | None = None,
     delta: float | None = None,
     name: str | None = None,
-    fresh: bool = False,
     devices: int | str | None = None,
     quiet: bool = False,
 ) -> "pd.DataFrame":
@@ -76,7 +75,6 @@ def compare(
         tuned: argument -> values to tune over, for every method that has it; "METHOD:ARGUMENT" is for one method.
         neighbors, delta: neighbouring relation, and delta of (epsilon, delta)-DP; default the task's.
         name: of the folder in out/compare; by default made from the task and the methods.
-        fresh: first move earlier runs of that name aside.
         devices, quiet: as for `run`.
 
     Returns:
@@ -110,7 +108,6 @@ def compare(
         population=population,
         name=name,
         out=out,
-        fresh=fresh,
     )
     (compared,) = _compared([request], workers, devices, quiet)
     table = figure.write(compared, width)
@@ -230,14 +227,12 @@ def board(
     seeds: int | None = None,
     num_settings: int | None = None,
     rounds: int | None = None,
-    fresh: bool = False,
     quiet: bool = False,
 ) -> list[Path]:
     """Run the board: all methods of the suite on its tasks, by one protocol. Repeat an interrupted run to continue.
 
     Args:
         epsilons, seeds, num_settings, rounds: in place of the board's; results of different protocols are never mixed.
-        fresh: first move earlier runs of these tasks aside.
         quiet: as for `run`.
 
     Returns:
@@ -255,7 +250,7 @@ def board(
     names = [tasks] if isinstance(tasks, str) else list(tasks) or on_board()
     if methods is not None and len(names) != 1:
         raise InputError("methods are named for one task: name it, as in `bench board digits --methods Ditto`")
-    requests = [board_request(name, methods, out=out, fresh=fresh, **chosen) for name in names]
+    requests = [board_request(name, methods, out=out, **chosen) for name in names]
     for compared in _compared(requests, workers, quiet=quiet):
         figure.write(compared)
     return [request.folder for request in requests]

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from bench.analysis.measured import is_name
+from bench.comparison.columns import KEYS
 from bench.comparison.defaults import EPSILONS, NUM_SETTINGS
 from bench.comparison.entries import fault, no_numbers, read_entries
 from bench.comparison.plan import Plan, in_legend
@@ -21,7 +22,7 @@ from bench.comparison.problems import problem
 from bench.comparison.protocol import BOARD, PROTOCOL, Protocol, board_folder, read_protocol
 from bench.comparison.request import Request, make_request
 from bench.comparison.result import at_end
-from bench.comparison.stages import KEYS, TEST, TUNING, choose, with_spent
+from bench.comparison.stages import TEST, TUNING, choose, with_spent
 from bench.data.tasks.registry import TASKS, misnamed, on_board
 from bench.errors import InputError, shown
 from bench.store import part_files
@@ -55,7 +56,7 @@ def board_request(
     assert known is not None, task
     labels = [label for label, variant in known.items() if not variant.against]
     if methods is not None:
-        present = _methods_in(Path(out) / BOARD / task) if not options.get("fresh") else set()
+        present = _methods_in(Path(out) / BOARD / task)
         wanted = {*in_legend(methods, known, task)}
         if excluded := sorted(wanted - {*labels}):
             raise InputError(f"{excluded[0]} has another adversary than the board: leave it out")
@@ -70,7 +71,7 @@ def board_request(
         **(LESS if TASKS[task].reduced else {}),
     }
     request = make_request(task=task, out=out, **usual | options)._replace(scale=BOARD)
-    if request.fresh or not (request.folder / PROTOCOL).exists():
+    if not (request.folder / PROTOCOL).exists():
         return request
     return _searching_as(request, read_protocol(request.folder))
 

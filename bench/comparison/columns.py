@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from bench.errors import InputError
 
+KEYS = ["algorithm", "target_epsilon", "trial", "setting"]  # identify a run of a stage
 LABELS = ["target_epsilon", "setting", "reading", "privacy_unit_compared", "neighbors_compared"]
 COSTS = ["floats_up", "gradients", "examples"]
 TUNED = "tuned_epsilon"

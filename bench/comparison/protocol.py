@@ -63,14 +63,14 @@ def board_folder(board: str | os.PathLike, out: str | os.PathLike) -> Path:
     return Path(out) / BOARD if str(board) == BOARD else Path(board)
 
 
-def write_protocol(folder: Path, protocol: Protocol, *, fresh: bool) -> None:
-    """Write the protocol of a comparison into its folder, before anything is run; `fresh` replaces an earlier one.
+def write_protocol(folder: Path, protocol: Protocol) -> None:
+    """Write the protocol of a comparison into its folder, before anything is run.
 
     Raises:
         InputError: where the folder has results of another protocol.
     """
     path = folder / PROTOCOL
-    stored = read_protocol(folder) if path.exists() and not fresh else protocol
+    stored = read_protocol(folder) if path.exists() else protocol
     if differ := differences(stored, protocol):
         raise InputError(
             f"{folder} was run with {', '.join(f'{name} {getattr(stored, name)}' for name in differ)}: ask for the "

@@ -41,7 +41,6 @@ class Request(NamedTuple):
     tuned: argument -> what to tune over, for every method that has it; "METHOD:ARGUMENT" is for one method.
     name: of the folder for the results.
     out: the results folder.
-    fresh: whether earlier runs of that name are moved aside.
     scale: the subfolder of the results folder, for comparisons or for the board.
     board: folder of a board whose methods are included without being run.
     population: how many times as many users set the noise as exist (`bench.comparison.population`).
@@ -55,7 +54,6 @@ class Request(NamedTuple):
     tuned: Space
     name: str
     out: Path
-    fresh: bool
     scale: str = COMPARE
     board: Path | None = None
     population: float = 1.0
@@ -100,7 +98,6 @@ def make_request(
     population: float = 1.0,
     name: str | None = None,
     out: str | os.PathLike = "results",
-    fresh: bool = False,
 ) -> Request:
     """Build a request from the arguments of `bench.compare`.
 
@@ -149,7 +146,6 @@ def make_request(
         tuned=_lists({**several, **(tuned or {})}),
         name=_folder_name(name or re.sub(r"[^\w.-]+", "_", "_".join(words))),
         out=Path(out),
-        fresh=fresh,
         scale=COMPARE if population == 1 else EXTRAPOLATED,
         population=population,
     )

@@ -29,7 +29,7 @@ def compare(request: Request, pool: Pool | None = None) -> Comparison:
     """
     plan = make_plan(request)
     if request.scale == BOARD:
-        write_protocol(request.folder, request.protocol, fresh=request.fresh)
+        write_protocol(request.folder, request.protocol)
     if request.board is None:
         return run_plan(plan, pool)
     board = read_board(request.board / request.problem.name, plan)

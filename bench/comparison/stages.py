@@ -6,9 +6,9 @@ chosen. With noise, larger steps cost accuracy long before they diverge, and one
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import chain, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,11 @@ import pyarrow as pa
 from bench.algorithms.base import Method
 from bench.analysis import drawn_users
 from bench.analysis.measured import over_target, spent
-from bench.comparison.columns import COSTS, LABELS, TUNED
+from bench.comparison.columns import COSTS, KEYS, LABELS, TUNED
 from bench.comparison.plan import Candidate, Plan
 from bench.comparison.protocol import BOARD
 from bench.comparison.report.convergence import rounds_between
-from bench.comparison.request import TUNING_SEEDS, Request
+from bench.comparison.request import TUNING_SEEDS
 from bench.comparison.result import Comparison, Tuning, at_end
 from bench.comparison.search import CLOSER, FINALISTS, FURTHER_SEEDS, Setting, near, portions, size
 from bench.comparison.statements import calibrated, releases_of
@@ -35,7 +35,6 @@ from bench.store import part_files
 from bench.sweeps.spec import Entry, Sweep, arguments
 from bench.upkeep.merge import compact
 
-KEYS = ["algorithm", "target_epsilon", "trial", "setting"]  # columns that identify a run of a stage
 TUNING, TEST = "tuning", "test"
 
 
@@ -77,33 +76,33 @@ def tune(plan: Plan, pool: Pool | None = None) -> Tuning:
     epsilon, since the held-out data of another split may be in this split's test data. Without noise the best settings
     are run with further seeds.
     """
-    request, make = plan.request, plan.request.problem.tuning_tasks()
+    problem, protocol = plan.request.problem, plan.request.protocol
+    make, (_, later) = problem.tuning_tasks(), portions(protocol.settings)
     settings = {label: list(candidate.settings) for label, candidate in plan.candidates.items()}
-    task, splits = make(0), range(request.protocol.seeds)
-    points = {
-        label: _points(
-            candidate, [task], settings[label], list(product(candidate.epsilons, range(len(settings[label]))))
-        )
+    run = partial(_run_settings, plan, make=make, tasks=[make(0)], settings=settings, pool=pool)
+    pieces = []
+
+    def look(wanted: pd.DataFrame, number: int, first_seeds: Sequence[int] = (TUNING_SEEDS,)) -> pd.DataFrame:
+        """Run settings; return the runs of this look and those before, at their end."""
+        rows = run(stage=f"{TUNING}_{number}" if number else TUNING, wanted=wanted, first_seeds=first_seeds)
+        pieces.append(at_end(rows).assign(look=number))
+        return pd.concat(pieces, ignore_index=True)
+
+    every = [
+        (label, epsilon, split, number)
         for label, candidate in plan.candidates.items()
-    }
-    pairs = [(split, TUNING_SEEDS + split) for split in splits]
-    sweep = _sweep(plan, TUNING, make, points, pairs, eval_every=None, at_start=False)
-    ids = _run(request, sweep, pool, fresh=request.fresh)
-    runs = at_end(_read(request, TUNING, ids)).assign(look=0)
-    _, later = portions(request.protocol.settings)
-    for look, (width, number) in enumerate(zip(CLOSER, later, strict=False), start=1):
-        wanted = _nearer(plan, runs, settings, width, number)
+        for epsilon, split, number in product(candidate.epsilons, range(protocol.seeds), range(len(settings[label])))
+    ]
+    runs = look(pd.DataFrame(every, columns=KEYS), 0)
+    for number, (width, count) in enumerate(zip(CLOSER, later, strict=False), start=1):
+        wanted = _nearer(plan, runs, settings, width, count)
         if wanted.empty:
             break
-        rows = _run_wanted(plan, f"{TUNING}_{look}", make, [task], settings, wanted, [TUNING_SEEDS], pool)
-        runs = pd.concat([runs, at_end(rows).assign(look=look)], ignore_index=True)
-    wanted = _finalists(runs, metric=request.problem.tuned_by, best=request.problem.best)
+        runs = look(wanted, number)
+    wanted = _finalists(runs, metric=problem.tuned_by, best=problem.best)
     if len(wanted):
-        seeds = [(2 + number) * TUNING_SEEDS for number in range(FURTHER_SEEDS)]
-        look = _last_look(request)
-        rows = _run_wanted(plan, f"{TUNING}_{look}", make, [task], settings, wanted, seeds, pool)
-        runs = pd.concat([runs, at_end(rows).assign(look=look)], ignore_index=True)
-    return Tuning(runs.reset_index(drop=True), settings)
+        runs = look(wanted, len(later) + 1, [(2 + number) * TUNING_SEEDS for number in range(FURTHER_SEEDS)])
+    return Tuning(runs, settings)
 
 
 def _nearer(
@@ -122,11 +121,6 @@ def _nearer(
                 known.append(setting)
             rows.append((*where, known.index(setting)))
     return pd.DataFrame(rows, columns=KEYS)
-
-
-def _last_look(request: Request) -> int:
-    """Return the number of the look with further seeds, which follows those of the refinements."""
-    return len(portions(request.protocol.settings)[1]) + 1
 
 
 def _finalists(tuning: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame:
@@ -186,7 +180,8 @@ def test(plan: Plan, tuning: Tuning, chosen: pd.DataFrame, pool: Pool | None) ->
     if tasks[0].peers is not None:
         tasks += [make(split) for split in range(1, request.protocol.seeds)]
     tried = max(tuning.num_settings.values())
-    rows = with_spent(_run_wanted(plan, TEST, make, tasks, tuning.settings, chosen, [0], pool, num_settings=tried))
+    rows = _run_settings(plan, TEST, make, tasks, tuning.settings, chosen, [0], pool, num_settings=tried)
+    rows = with_spent(rows)
     if len(over := over_target(rows)):
         first = over.iloc[0]
         raise InputError(
@@ -196,7 +191,7 @@ def test(plan: Plan, tuning: Tuning, chosen: pd.DataFrame, pool: Pool | None) ->
     return rows
 
 
-def _run_wanted(
+def _run_settings(
     plan: Plan,
     stage: str,
     make: Callable[[int], Task],
@@ -208,62 +203,69 @@ def _run_wanted(
     *,
     num_settings: int = 0,
 ) -> pd.DataFrame:
-    """Run settings that differ between splits.
+    """Run settings, which may differ between splits.
+
+    The folder of a comparison keeps the runs of earlier ones with other options or another version of a method. On a
+    board these are set aside, since its readers take all runs that they find.
 
     Args:
-        stage: the folder.
+        stage: the folder; settings of the first stage are those of all splits.
         make: trial -> task.
         tasks: those for which the noise must suffice.
         settings: name in the legend -> list of settings; a setting's number is its index.
         wanted: rows of `KEYS`.
         first_seeds: seeds of the first split; each further split has the next ones.
-        num_settings: number of settings tried for each method, for test runs, which are also evaluated on the way where
-            the request says so; 0 for tuning runs, which are evaluated at the end and have no cost columns.
+        num_settings: number of settings tried for each method, for test runs, which are also evaluated on the way;
+            0 for tuning runs, which are evaluated at the end and have no cost columns.
 
     Returns:
         One row per run and evaluation.
     """
-    request, names = plan.request, ["target_epsilon", "setting"]
+    request, names, splits = plan.request, ["target_epsilon", "setting"], range(plan.request.protocol.seeds)
     points = {}
     for label in wanted["algorithm"].unique():
-        pairs = _distinct(wanted.loc[wanted["algorithm"] == label, names])
-        points[label] = _points(plan.candidates[label], tasks, settings[label], pairs, num_settings=num_settings)
-    splits = range(request.protocol.seeds)
-    every = rounds_between if num_settings else None
-    pairs = [[(split, first + split) for first in first_seeds] for split in splits]
-    sweep_of = partial(_sweep, plan, stage, make, eval_every=every, at_start=num_settings > 0)
-    whole, ids = sweep_of(points, list(chain.from_iterable(pairs))), set()
-    for split in splits:
-        of_split = wanted[wanted["trial"] == split]
-        part = {
-            label: rows.merge(of_split.loc[of_split["algorithm"] == label, names], on=names)
-            for label, rows in points.items()
+        of_method = wanted.loc[wanted["algorithm"] == label, names]
+        tried = sorted({(float(target), int(number)) for target, number in of_method.itertuples(index=False)})
+        points[label] = _points(plan.candidates[label], tasks, settings[label], tried, num_settings=num_settings)
+
+    def sweep_of(points: Mapping[str, pd.DataFrame], splits: Iterable[int]) -> Sweep:
+        return Sweep(
+            name=f"{request.name}/{stage}",
+            reproduces=f"methods compared on {request.problem.name}",
+            tasks={request.problem.name: make},
+            entries={
+                label: Entry(
+                    plan.candidates[label].method,
+                    rows,
+                    plan.candidates[label].num_rounds,
+                    rounds_between if num_settings else None,
+                    computed=tuple(sorted({plan.candidates[label].method.noise, *COSTS, TUNED} & {*rows})),
+                )
+                for label, rows in points.items()
+            },
+            num_rounds=request.protocol.rounds,
+            eval_every=None,
+            delta=request.protocol.delta,
+            pairs=tuple((split, first + split) for split in splits for first in first_seeds),
+            notes=f"tuned on {request.problem.held_out}",
+            at_start=num_settings > 0,
+        )
+
+    def of_split(split: int) -> Sweep:
+        mine = wanted[wanted["trial"] == split]
+        rows_of = {
+            label: rows.merge(mine.loc[mine["algorithm"] == label, names], on=names) for label, rows in points.items()
         }
-        part = {label: rows for label, rows in part.items() if len(rows)}
-        fresh = request.fresh and split == 0
-        ids |= _run(request, sweep_of(part, pairs[split]), pool, full_sweep=whole, fresh=fresh, shared_sizes=True)
-    return _read(request, stage, ids).merge(wanted, on=KEYS)
+        return sweep_of({label: rows for label, rows in rows_of.items() if len(rows)}, [split])
 
-
-def _run(request: Request, sweep: Sweep, pool: Pool | None, **how: Any) -> frozenset[str]:
-    """Run what is missing of a sweep; return the ids of its points in the rows.
-
-    The folder of a comparison keeps the runs of earlier ones with other options or another version of a method. On a
-    board these are set aside, since its readers take all runs that they find.
-    """
-    keep = request.scale != BOARD
-    return run_sweep(sweep, scale=request.scale, out=request.out, pool=pool, keep_others=keep, **how)
-
-
-def _read(request: Request, stage: str, ids: Set[str]) -> pd.DataFrame:
-    """Return the runs of these points on the splits of a request."""
+    whole, options = sweep_of(points, splits), {"scale": request.scale, "out": request.out, "pool": pool}
+    sweeps, ids = [whole] if stage == TUNING else map(of_split, splits), set()
+    for sweep in sweeps:
+        ids |= run_sweep(
+            sweep, full_sweep=whole, keep_others=request.scale != BOARD, shared_sizes=sweep is not whole, **options
+        )
     rows = part_files.read(request.folder / stage)
-    return rows[rows["point"].isin(list(ids)) & (rows["trial"] < request.protocol.seeds)]
-
-
-def _distinct(pairs: pd.DataFrame) -> list[tuple[float, int]]:
-    """Return the distinct pairs (target epsilon, number of the setting), in order."""
-    return sorted({(float(target), int(number)) for target, number in pairs.itertuples(index=False)})
+    return rows[rows["point"].isin(list(ids)) & rows["trial"].isin(splits)].merge(wanted, on=KEYS)
 
 
 def _points(
@@ -310,41 +312,6 @@ def _points(
             )
         rows.append({**args, **scaled, **labels})
     return pd.DataFrame(rows)
-
-
-def _sweep(
-    plan: Plan,
-    stage: str,
-    make: Callable[[int], Task],
-    points: Mapping[str, pd.DataFrame],
-    pairs: Sequence[tuple[int, int]],
-    *,
-    eval_every: Callable[[int], int] | None,
-    at_start: bool,
-) -> Sweep:
-    """The sweep over the points of each method, repeated for the given pairs (trial, seed)."""
-    request = plan.request
-    return Sweep(
-        name=f"{request.name}/{stage}",
-        reproduces=f"methods compared on {request.problem.name}",
-        tasks={request.problem.name: make},
-        entries={
-            label: Entry(
-                plan.candidates[label].method,
-                rows,
-                plan.candidates[label].num_rounds,
-                eval_every,
-                computed=tuple(sorted({plan.candidates[label].method.noise, *COSTS, TUNED} & {*rows})),
-            )
-            for label, rows in points.items()
-        },
-        num_rounds=request.protocol.rounds,
-        eval_every=None,
-        delta=request.statement.delta,
-        pairs=tuple(pairs),
-        notes=f"tuned on {request.problem.held_out}",
-        at_start=at_start,
-    )
 
 
 def with_spent(runs: pd.DataFrame) -> pd.DataFrame:

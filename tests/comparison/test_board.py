@@ -20,13 +20,14 @@ from bench.analysis.drawn_users import names
 from bench.api.comparisons import add_to_board
 from bench.comparison import board as boards
 from bench.comparison import protocol as protocols
+from bench.comparison.columns import KEYS
 from bench.comparison.entries import fault, write_entry
 from bench.comparison.plan import make_plan
 from bench.comparison.problems import problem_named
 from bench.comparison.report import figure
 from bench.comparison.result import at_end
 from bench.comparison.run import compare as compared
-from bench.comparison.stages import KEYS, choose, with_spent
+from bench.comparison.stages import choose, with_spent
 from bench.errors import InputError
 from bench.store import part_files
 

@@ -7,14 +7,13 @@ import numpy as np
 import pandas as pd
 
 from bench.analysis import select
-from bench.comparison.columns import COSTS
+from bench.comparison.columns import COSTS, KEYS
 from bench.ranking import SIGN
 
 EVALUATIONS = 20  # of a tested run after the one at its start, at most
 FEWEST = 4  # evaluations that make a curve
 SHARES = np.arange(1, EVALUATIONS + 1) / EVALUATIONS  # shares of a run at which curves are drawn
 SMALL = 0.01  # of the final score: smaller improvements in the last quarter of a run are not named
-RUN = ["algorithm", "target_epsilon", "trial", "setting"]
 GAIN = "last_quarter"  # column: the improvement of the score in the last quarter of a run
 
 
@@ -43,13 +42,13 @@ def curves(evaluations: pd.DataFrame, *, metric: str) -> pd.DataFrame:
         end = rows.iloc[-1]
         at_end = {"rounds": end["num_rounds"], **{column: end.get(column, np.nan) for column in COSTS}}
         spent = {column: at * float(value) for column, value in at_end.items()}
-        of_run = dict(zip(RUN, run, strict=True)) | {"share": at, metric: np.interp(at, shares, scores)}
+        of_run = dict(zip(KEYS, run, strict=True)) | {"share": at, metric: np.interp(at, shares, scores)}
         pieces.append(pd.DataFrame(of_run | spent))
     points = pd.concat(pieces, ignore_index=True).assign(seed=0)
     by = ["algorithm", "target_epsilon", "share"]
     means = points.groupby(by)[["rounds", *COSTS]].mean()
-    splits = points.groupby(RUN[:2])["trial"].nunique().rename("splits")
-    drawn = select.averaged(points, by=by, value=metric).join(means, on=by).join(splits, on=RUN[:2])
+    splits = points.groupby(KEYS[:2])["trial"].nunique().rename("splits")
+    drawn = select.averaged(points, by=by, value=metric).join(means, on=by).join(splits, on=KEYS[:2])
     return drawn[drawn["repetitions"] == drawn["splits"]].drop(columns="splits").reset_index(drop=True)
 
 
@@ -71,13 +70,13 @@ def growth(evaluations: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame
         shares, scores = _of_run(of_run, metric)
         enough = len(of_run) > FEWEST
         gained = SIGN[best] * (scores[-1] - np.interp(0.75, shares, scores)) if enough else np.nan
-        rows.append(dict(zip(RUN, run, strict=True)) | {GAIN: gained, "score": scores[-1], "seed": 0})
+        rows.append(dict(zip(KEYS, run, strict=True)) | {GAIN: gained, "score": scores[-1], "seed": 0})
     by_split = pd.DataFrame(rows)
-    found = select.interval(by_split, by=RUN[:2], value=GAIN)
+    found = select.interval(by_split, by=KEYS[:2], value=GAIN)
     found = found.rename(columns={"low": f"{GAIN}_low", "high": f"{GAIN}_high"})
-    found = found[[*RUN[:2], GAIN, f"{GAIN}_low", f"{GAIN}_high"]]
-    worth = SMALL * by_split.groupby(RUN[:2])["score"].mean().abs().rename("worth")
-    found = found.join(worth, on=RUN[:2])
+    found = found[[*KEYS[:2], GAIN, f"{GAIN}_low", f"{GAIN}_high"]]
+    worth = SMALL * by_split.groupby(KEYS[:2])["score"].mean().abs().rename("worth")
+    found = found.join(worth, on=KEYS[:2])
     improving = (found[f"{GAIN}_low"] > 0) & (found[GAIN] > found.pop("worth"))
     return found.assign(still_improving=improving)
 
@@ -90,13 +89,13 @@ def joined(table: pd.DataFrame, growth: pd.DataFrame) -> pd.DataFrame:
         growth: of `growth`, which has these methods at epsilon 0.
     """
     at = table["target_epsilon"].where(~table["reveals_nothing"], 0.0)
-    keys = pd.MultiIndex.from_arrays([table["algorithm"], at], names=RUN[:2])
-    return table.join(growth.set_index(RUN[:2]).reindex(keys).set_axis(table.index))
+    keys = pd.MultiIndex.from_arrays([table["algorithm"], at], names=KEYS[:2])
+    return table.join(growth.set_index(KEYS[:2]).reindex(keys).set_axis(table.index))
 
 
 def _runs(evaluations: pd.DataFrame):
-    """(values of RUN, rows in the order of rounds) of every run."""
-    return evaluations.sort_values("rounds").groupby(RUN)
+    """(values of KEYS, rows in the order of rounds) of every run."""
+    return evaluations.sort_values("rounds").groupby(KEYS)
 
 
 def _of_run(rows: pd.DataFrame, metric: str) -> tuple[np.ndarray, np.ndarray]:
