@@ -89,9 +89,7 @@ def make_plan(request: Request) -> Plan:
     unfit = _unfit(usual, request, task) if problem.baselines is None and request.baselines is None else {}
     baselines = {label: known[label] for label in wanted if label not in unfit}
     variants = baselines | {label: _asked_for(method, known.values()) for label, method in request.methods.items()}
-    variants = {label: variant._replace(method=accounted(variant.method)) for label, variant in variants.items()}
-    if request.population > 1:
-        variants = {label: _for_more_users(variant, request.population) for label, variant in variants.items()}
+    variants = {label: _as_compared(variant, request.population) for label, variant in variants.items()}
     for label in request.methods:
         if label in baselines:
             raise InputError(f"two methods are called {label}: rename one of the factories")
@@ -101,7 +99,7 @@ def make_plan(request: Request) -> Plan:
     for label, variant in variants.items():
         for group in variant.method.needs:
             task.need(group)
-        arguments_of[label] = _settled(label, variant, request, task, fixed=request.fixed, tuned=request.tuned)
+        arguments_of[label] = _settled(label, variant, request, task)
     _check_names(request, variants, arguments_of, known)
     candidates = {
         label: _candidate(
@@ -117,11 +115,13 @@ def make_plan(request: Request) -> Plan:
     return Plan(request, candidates, unfit)
 
 
-def _for_more_users(variant: Variant, factor: float) -> Variant:
-    """Return the variant with the noise of so many times the users, if it has noise."""
-    if variant.method.noise not in parameters(variant.method)[0]:
+def _as_compared(variant: Variant, population: float) -> Variant:
+    """Return the variant with the accountant of a comparison and, if it has noise, with that of so many times the
+    users."""
+    variant = variant._replace(method=accounted(variant.method))
+    if population == 1 or variant.method.noise not in parameters(variant.method)[0]:
         return variant
-    return variant._replace(method=for_more_users(variant.method), args={**variant.args, FACTOR: factor})
+    return variant._replace(method=for_more_users(variant.method), args={**variant.args, FACTOR: population})
 
 
 def in_legend(names: Iterable[str], known: Mapping[str, Variant], on: str) -> list[str]:
@@ -162,11 +162,10 @@ def _as_identifier(name: str) -> str:
 
 def _unfit(known: Mapping[str, Variant], request: Request, task: Task) -> dict[str, str]:
     """Return the methods of the suite that do not fit a task, with the reasons that they give."""
-    reasons = {}
+    reasons, as_usual = {}, request._replace(fixed={}, tuned={})
     for label, variant in known.items():
         try:
-            args, space = _settled(label, variant, request, task, fixed={}, tuned={})
-            variant.method.fits(task, **_at_noise_one(variant.method, _first(args, space)))
+            variant.method.fits(task, **_first(variant.method, *_settled(label, variant, as_usual, task)))
         except InputError as error:
             reasons[label] = str(error)
     return reasons
@@ -181,15 +180,7 @@ def _asked_for(method: Method, known: Iterable[Variant]) -> Variant:
     return Variant(method, {}, method.space, count_rounds, count_releases)
 
 
-def _settled(
-    label: str,
-    variant: Variant,
-    request: Request,
-    task: Task,
-    *,
-    fixed: Mapping[str, Any],
-    tuned: Space,
-) -> tuple[dict[str, Any], Space]:
+def _settled(label: str, variant: Variant, request: Request, task: Task) -> tuple[dict[str, Any], Space]:
     """Return the fixed and the tuned arguments of a method; all others have a default, or scale the noise.
 
     Arguments that the variant fixes cannot be changed. For all others, the caller's `fixed` and `tuned` come first,
@@ -199,6 +190,7 @@ def _settled(
         InputError: for an argument without a value.
     """
     problem, noise, (keywords, _) = request.problem, variant.method.noise, parameters(variant.method)
+    fixed, tuned = request.fixed, request.tuned
     of_label = {name.partition(":")[2]: tried for name, tried in tuned.items() if name.startswith(f"{label}:")}
     shared = _shared(variant, request)
     space = {**shared, **variant.space, **({} if request.own_first else shared), **tuned, **of_label}
@@ -267,15 +259,10 @@ def _check_names(
             raise unknown_name("argument of these methods", argument, known)
 
 
-def _first(args: Mapping[str, Any], space: Space) -> dict[str, Any]:
-    """Return the arguments, with the first value of each tuned one."""
-    return {**args, **first_of(space)}
-
-
-def _at_noise_one(method: Method, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all arguments of a method, given or default, with noise 1: for quantities that do not depend on the
-    noise."""
-    return arguments(method, {**args, method.noise: 1.0})
+def _first(method: Method, args: Mapping[str, Any], space: Space) -> dict[str, Any]:
+    """Return all arguments of a method, given or default, with the first value of each tuned one, and with noise 1: for
+    quantities that do not depend on the noise."""
+    return arguments(method, {**args, **first_of(space), method.noise: 1.0})
 
 
 def _candidate(
@@ -289,8 +276,8 @@ def _candidate(
     is_baseline: bool,
 ) -> Candidate:
     """Return a method with its settings and its privacy statement."""
-    method, first = variant.method, _first(args, space)
-    full_args = _at_noise_one(method, first)
+    method = variant.method
+    full_args = _first(method, args, space)
     check_free(f"{label} has an argument", full_args)
     if request.population > 1 and "adaptive" in f"{full_args.get('clipping')} {space.get('clipping')}":
         raise InputError(f"{label} also adds noise that the size of a round sets, not {FACTOR}: leave it out")
@@ -308,7 +295,7 @@ def _candidate(
             "Method(..., noise=NAME)"
         )
     else:
-        _, release = reading(label, method, task, statement, first, 1)
+        _, release = reading(label, method, task, statement, full_args, 1)
         against = release.protects_against
     num_rounds, shared = variant.num_rounds or (lambda task, args: request.protocol.rounds), _shared(variant, request)
     return Candidate(
@@ -349,9 +336,8 @@ def without_test_data(make: Callable) -> Callable:
 
 def _check_measured(candidate: Candidate, task: Task) -> None:
     """Refuse a metric that the task does not have or cannot compute from this method's parameters; only traces."""
-    method = candidate.method
-    args = _at_noise_one(method, _first(candidate.args, candidate.space))
-    name = method.make.__name__
+    method, name = candidate.method, candidate.method.make.__name__
+    args = _first(method, candidate.args, candidate.space)
 
     def at_start(task: Task):
         with diagnose.calling(f"`make` of {name}", task):

@@ -42,7 +42,7 @@ EARLIER = sorted(
 def spaces(request):
     """Name in the legend -> (fixed arguments, search space, roles) of all methods of a task, without its data."""
     return {
-        label: (*_settled(label, variant, request, TASK(0), fixed={}, tuned={}), roles_of(variant))
+        label: (*_settled(label, variant, request, TASK(0)), roles_of(variant))
         for label, variant in request.problem.baselines.items()
     }
 
