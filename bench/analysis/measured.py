@@ -53,9 +53,9 @@ def spent(runs: pd.DataFrame) -> pd.Series:
 
 
 def over_target(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the runs that have spent more than their target epsilon."""
+    """Return the runs whose epsilon is not between 0 and their target."""
     private = np.isfinite(runs["target_epsilon"])
-    return runs[private & ~(spent(runs) <= runs["target_epsilon"] * SLACK)]
+    return runs[private & ~spent(runs).between(0, runs["target_epsilon"] * SLACK)]
 
 
 def epsilon_words(epsilon: float) -> str:

@@ -217,11 +217,9 @@ def own_runs(folder: Path, protocol: Protocol, problem: Problem) -> Earlier:
     tried, tested, left_out = [], [], {}
     for label, runs in part_files.read(folder / TEST).groupby("algorithm", sort=False):
         of_method = tuning[tuning["algorithm"] == label]
-        what = "" if is_name(label) else "its name cannot be shown"
-        what = what or no_numbers(of_method, problem.tuned_by)
-        if not what:
+        if not (what := no_numbers(of_method, [problem.tuned_by])):
             runs = runs.merge(choose(of_method, metric=problem.tuned_by, best=problem.best), on=KEYS)
-            what = fault(str(label), of_method, runs, protocol, problem)
+            what = fault(of_method, runs, protocol, problem, {"algorithm": label})
         if what:
             left_out[str(label) if is_name(label) else shown(label)] = what
         else:

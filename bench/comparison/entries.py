@@ -5,8 +5,10 @@ author ran what the rows say cannot be checked here.
 """
 
 import re
+from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -27,10 +29,9 @@ from bench.store import part_files
 
 ENTRIES = "entries"
 UNUSUAL = r"[^\w .-]"  # in the name of a folder that somebody else chose
-NUMBERS = ["target_epsilon", "trial", "setting", "rounds", "num_rounds", "delta", "epsilon"]  # columns, without gaps
-WORDS = ["algorithm", "reading", "task", "source", "commit", "checksum", *PANEL]
-OPTIONAL = [*COSTS, TUNED]  # numbers where they are there
-CLOSE = 1e-9  # relative: the last digits of a number that was written and read
+NUMBERS = ["target_epsilon", "trial", "setting", "rounds", "num_rounds", "delta", "epsilon"]  # columns of all runs
+TEXTS = ["algorithm", "task", "source", "commit"]  # columns that tables show
+MORE_NUMBERS = ("epsilon", *COSTS, TUNED)  # columns that begin so are numbers where they are there
 
 
 def write_entry(board: Path, label: str, comparison: Comparison) -> Path:
@@ -48,25 +49,22 @@ def write_entry(board: Path, label: str, comparison: Comparison) -> Path:
         InputError: where the files cannot be written.
     """
     folder = board / ENTRIES / label
-    for stage, rows in ((TUNING, comparison.tuning.runs), (TEST, comparison.evaluations)):
-        of_method = rows[rows["algorithm"] == label].dropna(axis="columns", how="all")
-        if stage == TEST:
-            of_method = of_method.assign(protects_against=comparison.adversaries[label])
-        table = pa.Table.from_pandas(of_method.assign(sweep=f"{label}/{stage}"), preserve_index=False)
-        content = part_files.as_file(table)
-        path = part_files.part_path(folder / stage, table, content)
-        try:
+    try:
+        for stage, rows in ((TUNING, comparison.tuning.runs), (TEST, comparison.evaluations)):
+            of_method = rows[rows["algorithm"] == label].dropna(axis="columns", how="all")
+            if stage == TEST:
+                of_method = of_method.assign(protects_against=comparison.adversaries[label])
+            table = pa.Table.from_pandas(of_method.assign(sweep=f"{label}/{stage}"), preserve_index=False)
+            content = part_files.as_file(table)
+            path = part_files.part_path(folder / stage, table, content)
             path.parent.mkdir(parents=True, exist_ok=True)
             for other in part_files.parts_in(path.parent):
                 if other != path:
                     other.unlink()
-        except OSError as error:
-            raise cannot_write(error, path) from None
-        part_files.write(path, content)
-    try:
+            part_files.write(path, content)
         write_whole(folder / PROTOCOL, as_json(comparison.plan.request.protocol))
     except OSError as error:
-        raise cannot_write(error, folder / PROTOCOL) from None
+        raise cannot_write(error, folder) from None
     return folder
 
 
@@ -134,72 +132,59 @@ def _read(
         tried, tested = map(part_files.read, stages)
     except InputError as why:
         raise InputError(f"{str(why).removesuffix(f': {part_files.REDO}')}: {remedy}") from None
-    rounds = None if label in ALGORITHMS else protocol.rounds
-    if what := fault(label, tried, tested, protocol, problem, rounds):
-        raise InputError(f"{what}: {remedy}")
+    facts = {} if label in ALGORITHMS else {"num_rounds": protocol.rounds}
     version = ALGORITHMS[label].version if label in ALGORITHMS else tested["version"].iloc[0]
     of_board = {name: evaluations[name].iloc[0] for name in ("task", "checksum")}
-    for name, expected in {**of_board, "version": version}.items():
-        wrong = tested.loc[tested[name] != expected, name]
-        if len(wrong):
-            raise InputError(f"it has {name} {shown(wrong.iloc[0])} where {shown(expected)} is expected: {remedy}")
-    shared = [name for name in tested if name in evaluations or name == "protects_against"]
-    for name in shared:
-        numbers = [pd.api.types.is_numeric_dtype(rows[name]) for rows in (tested, evaluations) if name in rows]
-        if len({*numbers}) > 1:
-            raise InputError(f"its {name} is {tested[name].dtype}, and that of the board is not: {remedy}")
-    return tried, with_spent(tested[shared])
+    what = fault(tried, tested, protocol, problem, {"algorithm": label, **facts})
+    if what or (what := _unlike(tested, {**of_board, "version": version})):
+        raise InputError(f"{what}: {remedy}")
+    return tried, with_spent(tested[[name for name in tested if name in evaluations or name == "protects_against"]])
 
 
 def fault(
-    label: str,
     tuning: pd.DataFrame,
     evaluations: pd.DataFrame,
     protocol: Protocol,
     problem: Problem,
-    rounds: int | None = None,
+    facts: Mapping[str, Any],
 ) -> str:
     """Return what in the runs of a method on a board does not follow the protocol, in words; "" where all does.
 
     Args:
-        label: name of the method.
         tuning: its tuning runs, at their end.
         evaluations: all evaluations of its test runs.
         protocol: of the board.
         problem: what the methods are compared on.
-        rounds: of all its runs; None for a method that sets its own.
+        facts: column -> what all runs must have in it, besides what the protocol says.
     """
-    finite = [*protocol.epsilons, np.inf]
+    facts = {**facts, "delta": protocol.delta, **dict(zip(PANEL, (protocol.unit, protocol.neighbors), strict=True))}
+    places = [{*product(at, range(protocol.seeds))} for at in ([0.0], [*protocol.epsilons, np.inf])]
     for stage, rows, score in ((TUNING, tuning, problem.tuned_by), (TEST, evaluations, problem.metric)):
-        if what := no_numbers(rows, score) or _unlike(rows, label, protocol):
-            return f"its {stage} runs {what}"
+        if what := no_numbers(rows, (score, *problem.also)) or _unlike(rows, facts):
+            return f"in its {stage} runs {what}"
         least, most = possible.limits(score)
         beyond = rows.loc[rows[score].notna() & ~rows[score].between(least, most), score]
         if len(beyond):
-            return f"its {stage} runs have {score} {beyond.iloc[0]:g}, which is impossible"
-        for name in rows.columns[rows.columns.str.startswith("epsilon")]:
-            if (rows[name] < 0).any():
-                return f"its {stage} runs have {name} {rows[name].min():g}, which is impossible"
-        ends = at_end(rows)
-        if rounds is not None and (ends["num_rounds"] != rounds).any():
-            return f"its {stage} runs have {ends['num_rounds'].max():g} rounds, but those of the board {rounds}"
-        targets = {*ends["target_epsilon"]}
-        if targets not in ({0.0}, {*finite}):
-            listed = ", ".join(f"{epsilon:g}" for epsilon in sorted(targets))
-            return f"its {stage} runs are at epsilon {listed or 'none'}, but those of the board at {finite}"
-        splits = ends.groupby("target_epsilon")["trial"]
-        if any({*trials} != {*range(protocol.seeds)} for _, trials in splits):
-            return f"it has missing runs in {stage}, or others than those of splits 0 to {protocol.seeds - 1}"
-        if stage == TEST and splits.size().max() > protocol.seeds:
+            return f"in its {stage} runs {score} is {beyond.iloc[0]:g}, which is impossible"
+        counts = at_end(rows)[["target_epsilon", "trial"]].value_counts()
+        if {*counts.index} not in places:
+            return (
+                f"it has missing runs in {stage}, or others than those at epsilon {[*protocol.epsilons, np.inf]} (or 0 "
+                f"alone) of splits 0 to {protocol.seeds - 1}"
+            )
+        if stage == TEST and counts.max() > 1:
             return "it has several test runs of one split and epsilon"
-    most = tuning.groupby(["target_epsilon", "trial"])["setting"].nunique().max()
-    if most > protocol.settings:
-        return f"it tried {most} settings, but the others at most {protocol.settings}"
-    if what := _other_seeds(tuning, protocol):
-        return what
+    for (epsilon, split), settings in tuning.groupby(["target_epsilon", "trial"])["setting"]:
+        runs = settings.value_counts()
+        again = min(FINALISTS, len(runs)) if epsilon == np.inf and len(runs) > 1 else 0
+        wanted = [1] * (len(runs) - again) + [1 + protocol.further_seeds] * again
+        if len(runs) > protocol.settings or sorted(runs) != wanted:
+            return (
+                f"{len(settings)} tuning runs are of {len(runs)} settings at epsilon {epsilon:g} on split {split:g}; "
+                f"the protocol asks for {sum(wanted)} of at most {protocol.settings}"
+            )
     if len(over := over_target(evaluations)):
-        first = over.iloc[0]
-        return f"it spent epsilon {spent(over).iloc[0]:.4g} at the target {first['target_epsilon']:g}"
+        return f"it spent epsilon {spent(over).iloc[0]:.4g} at the target {over['target_epsilon'].iloc[0]:g}"
     if TUNED in evaluations:
         less = evaluations[evaluations[TUNED] * SLACK < spent(evaluations)]
         if len(less := less[np.isfinite(less["target_epsilon"])]):
@@ -207,49 +192,32 @@ def fault(
     return ""
 
 
-def _other_seeds(tuning: pd.DataFrame, protocol: Protocol) -> str:
-    """Return where settings were run with more or fewer seeds than the protocol says, in words."""
-    for _, tried in tuning[["target_epsilon", "trial", "setting"]].groupby(["target_epsilon", "trial"]):
-        epsilon, split = tried["target_epsilon"].iloc[0], tried["trial"].iloc[0]
-        of_split = tried["setting"].value_counts()
-        again = min(FINALISTS, len(of_split)) if np.isinf(epsilon) and len(of_split) > 1 else 0
-        wanted = [1] * (len(of_split) - again) + [1 + protocol.further_seeds] * again
-        if sorted(of_split) != sorted(wanted):
-            return (
-                f"it has {of_split.sum()} tuning runs for the {len(of_split)} settings of split {split:g} at epsilon "
-                f"{epsilon:g}, but the protocol asks for {sum(wanted)}"
-            )
-    return ""
+def no_numbers(rows: pd.DataFrame, scores: Sequence[str]) -> str:
+    """Return which column is missing, has no numbers, has gaps, or has text that no table can show, in words.
 
-
-def no_numbers(rows: pd.DataFrame, score: str) -> str:
-    """Return which column is missing, has no numbers, or has gaps, in words."""
-    needed = [*NUMBERS, score]
-    for name in [*needed, *WORDS]:
+    Args:
+        rows: of runs.
+        scores: columns with scores, of which the first must be there; those on drawn users begin with their names.
+    """
+    for name in (*NUMBERS, scores[0], *TEXTS, "checksum", "reading", *PANEL):
         if name not in rows:
-            return f"have no column {name}"
-    parts = [str(name) for name in rows if str(name).startswith((score, *OPTIONAL))]
-    for name in dict.fromkeys([*needed, *parts]):
-        kind = rows[name].dtype
-        if not pd.api.types.is_numeric_dtype(kind) or kind.kind in "bc":
-            return f"have {shown(rows[name].iloc[0])} as {name}, which is no number"
+            return f"there is no column {name}"
+    for name in [*NUMBERS, *(name for name in map(str, rows) if name.startswith((*scores, *MORE_NUMBERS)))]:
+        if rows[name].dtype.kind not in "iuf":
+            return f"{name} is {shown(rows[name].tolist()[0])}, which is no number"
         if name in NUMBERS and name != "epsilon" and rows[name].isna().any():
-            return f"have rows without {name}"
-    return ""
-
-
-def _unlike(rows: pd.DataFrame, label: str, protocol: Protocol) -> str:
-    """Return which column has another value than the board's, or text that cannot be shown, in words."""
-    delta = rows.loc[~np.isclose(rows["delta"], protocol.delta, rtol=CLOSE, atol=0), "delta"]
-    if len(delta):
-        return f"are at delta {delta.iloc[0]:g}, but those of the board at {protocol.delta:g}"
-    columns = dict(zip(PANEL, (protocol.unit, protocol.neighbors), strict=True)) | {"algorithm": label}
-    for name, expected in columns.items():
-        wrong = rows.loc[rows[name] != expected, name]
-        if len(wrong):
-            return f"have {name} {shown(wrong.iloc[0])}, but it should be {shown(expected)}"
-    for name in ("source", "task", "commit", "scale", "protects_against"):
+            return f"{name} is missing in some rows"
+    for name in (*TEXTS, "scale", "protects_against"):
         for text in rows[name].unique() if name in rows else ():
             if not is_name(text, longest=200):
-                return f"have {name} {shown(text)}, which no table can show"
+                return f"{name} is {shown(text)}, which no table can show"
+    return ""
+
+
+def _unlike(rows: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    """Return which column has another value than all rows must have, in words."""
+    for name, expected in facts.items():
+        wrong = rows.loc[rows[name] != expected, name]
+        if len(wrong):
+            return f"{name} is {shown(wrong.tolist()[0])}, but it should be {shown(expected)}"
     return ""

@@ -95,7 +95,7 @@ def test_an_entry_is_named_before_anything_is_run(small, tmp_path, caplog, monke
     monkeypatch.setattr("bench.comparison.run.run_plan", lambda *_: pytest.fail("it was run"))
     with pytest.raises(pytest.fail.Exception, match="it was run"):
         compare("ppsgd", task="tiny", board=folder.parent, fixed={"personalization": 1.0}, out=tmp_path)
-    assert "entries/renamed, of the board, is left out: its tuning runs are at delta 0.5" in caplog.text
+    assert "entries/renamed, of the board, is left out: in its tuning runs delta is 0.5, but " in caplog.text
 
 
 def test_a_method_of_the_board_that_breaks_its_protocol_is_left_out(small, monkeypatch):
@@ -110,7 +110,7 @@ def test_a_method_of_the_board_that_breaks_its_protocol_is_left_out(small, monke
     assert found.left_out == {"Global private SGD": "it spent epsilon 1e+06 at the target 1"}
     assert set(found.evaluations["algorithm"]) == {"Local learning", "renamed"}
     changed |= {"excess_risk": "best"}
-    with pytest.raises(InputError, match=r"no method whose runs follow .*'best' as excess_risk, which is no number"):
+    with pytest.raises(InputError, match=r"no method whose runs follow .*excess_risk is 'best', which is no number"):
         boards.read_board(small.folder, small.plan)
 
 
@@ -320,7 +320,7 @@ def test_the_committed_boards_follow_their_protocols(task):
     for label, runs in tested.groupby("algorithm"):
         tried = tuning[tuning["algorithm"] == label]
         chosen = choose(tried, metric=on.tuned_by, best=on.best)
-        assert not fault(str(label), tried, runs.merge(chosen, on=KEYS), protocols.read_protocol(folder), on)
+        assert not fault(tried, runs.merge(chosen, on=KEYS), protocols.read_protocol(folder), on, {"algorithm": label})
 
 
 # ---- The copy of the board that a wheel has ----

@@ -77,7 +77,7 @@ def runs(change):
 WRONG = {
     "no protocol": (lambda folder: (folder / "protocol.json").unlink(), "as it has no protocol.json"),
     "protocol of another": (rewritten("protocol.json", task="tags"), "has the protocol of task 'tags'"),
-    "other epsilons": (rewritten("protocol.json", epsilons=[1.0, 2.0]), "at epsilon 1, 4, inf, but those of the board"),
+    "other epsilons": (rewritten("protocol.json", epsilons=[1.0, 2.0]), "others than those at epsilon [1.0, 2.0, inf]"),
     "no table": (lambda folder: (folder / "comparison.csv").unlink(), "comparison.csv cannot be used"),
     "rows twice": (table(algorithm="DP-FedAvg"), "comparison.csv cannot be used (MergeError"),
     "other scores": (table(test_accuracy=0.5), "it is not of the runs in test, DP-FedAvg at epsilon 1"),
