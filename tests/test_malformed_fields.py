@@ -188,7 +188,7 @@ def test_an_argument_that_is_a_column_of_comparisons_is_refused(name):
     [
         ({"space": {"step_size": 3}}, "`space` of problem p has 3 for step_size: give a list of values"),
         ({"space": {"step_size": []}}, r"`space` of problem p has \[\] for step_size: give a list of values"),
-        ({"also": ("gradients",)}, "problem p has a metric gradients, which is a column of every comparison"),
+        ({"measured_on": {"gradients": ""}}, "problem p has a metric gradients, which is a column of every comparison"),
     ],
 )
 def test_a_space_or_metric_of_a_problem_that_cannot_be_used_is_named(fields, said):

@@ -40,11 +40,11 @@ class Problem:
         metric: the test metric; one of those that the task's `metrics` returns.
         by_user: (params, task) -> (totals, weights), each [user], whose sums' ratio is `metric`; differences between
             methods then get intervals over users as well as splits. None: over splits alone.
-        also: further metrics that are only measured in the test and shown beside it; nothing is chosen by them.
-        common: the one of `also` that is measured on a test that all clients have in common, where `metric` is measured
-            on what each client meets; the figure shows both. "": none.
         measured_on: metric -> what it is measured on, in a few words to follow "measured on": whose test data, and how
-            clients are weighted. For `metric` and for those of `also`.
+            clients are weighted; "" says nothing. All but `metric` are only measured in the test and shown beside it;
+            nothing is chosen by them.
+        common: the one of `measured_on` that is measured on a test that all clients have in common, where `metric` is
+            measured on what each client meets; the figure shows both. "": none.
         test_ratio: test examples for each training example, where every trial splits the same data set anew; 0 where
             every trial has data of its own. Intervals of gains are the wider the larger it is, since such splits are no
             independent repetitions (`bench.analysis.significance`). Default that of a fifth for the test.
@@ -90,7 +90,6 @@ class Problem:
     held_out: str = "held-out data of the task"
     remark: str = ""
     by_user: Callable | None = None
-    also: tuple[str, ...] = ()
     common: str = ""
     measured_on: Mapping[str, str] = dataclasses.field(default_factory=dict)
     test_ratio: float = 0.25
@@ -120,12 +119,9 @@ class Problem:
                     f"baseline {label} of problem {self.name} is {shown(variant)}: give a "
                     "bench.comparison.baselines.Variant"
                 )
-        check_free(f"problem {self.name} has a metric", (self.metric, self.tuned_by, *self.also))
+        check_free(f"problem {self.name} has a metric", (self.metric, self.tuned_by, *self.measured_on))
         if self.common and self.common not in self.also:
             raise unknown_name(f"metric as common of problem {self.name}", self.common, self.also)
-        for name in self.measured_on:
-            if name not in (measured := (self.metric, *self.also)):
-                raise unknown_name(f"metric in measured_on of problem {self.name}", name, measured)
         check_space(f"problem {self.name}", self.space)
         if self.privacy_unit not in LEVELS:
             raise unknown_name("privacy unit", self.privacy_unit, LEVELS)
@@ -154,6 +150,11 @@ class Problem:
     def title(self) -> str:
         """The name, followed by what the data are."""
         return f"{self.name}: {self.data}" if self.data else self.name
+
+    @property
+    def also(self) -> tuple[str, ...]:
+        """The metrics that are measured beside `metric`."""
+        return tuple(name for name in self.measured_on if name != self.metric)
 
     @property
     def level(self) -> Level:

@@ -109,7 +109,6 @@ def _users(
             OWN_STEPS: lengths(local_steps or LOCAL_STEPS),
         },
         baselines=of_users(searched(personal), local_steps, local),
-        also=(*also, *shared),
         common="".join(shared),
         measured_on={
             metric: f"{own}, {pooled}",
@@ -136,7 +135,7 @@ def _ranked_by(measured_on: Mapping[str, str], **fields: Any) -> Problem:
     """Return a problem whose metric is the first of those that say what they are measured on; the second, if any, is on
     a test that all clients have in common."""
     metric, *also = measured_on
-    return Problem(metric=metric, also=tuple(also), common="".join(also), measured_on=measured_on, **fields)
+    return Problem(metric=metric, common="".join(also), measured_on=measured_on, **fields)
 
 
 def _silos(

@@ -92,7 +92,7 @@ def problem() -> Problem:
     names = ("DP-FedAvg", "Local learning")
     changes = {"name": "tiny", "test": task, "metric": "test_loss", "tuned_by": "validation_loss", "best": "min"}
     baselines = {name: whole.baselines[name] for name in names}
-    return dataclasses.replace(whole, **changes, by_user=None, also=(), measured_on={}, baselines=baselines)
+    return dataclasses.replace(whole, **changes, by_user=None, measured_on={}, baselines=baselines)
 
 
 def board(out: Path, *, version=None, step_size=0.5) -> Path:
