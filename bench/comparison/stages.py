@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from bench.algorithms.base import Method
 from bench.analysis import drawn_users
 from bench.analysis.measured import over_target, spent
 from bench.comparison.columns import COSTS, KEYS, LABELS, TUNED
@@ -299,17 +298,7 @@ def _points(
         labels = dict(zip(LABELS, (target, number, reading, *statement[:2]), strict=True))
         scaled = {method.noise: noise} if method.noise in full_args else {}
         if num_settings:
-            labels |= cost_columns(
-                method,
-                tasks,
-                {**full_args, **scaled},
-                rounds=rounds,
-                releases=releases,
-                reading=reading,
-                target=target,
-                delta=statement.delta,
-                num_settings=num_settings,
-            )
+            labels |= cost_columns(candidate, tasks, {**full_args, **scaled}, reading, target, num_settings)
         rows.append({**args, **scaled, **labels})
     return pd.DataFrame(rows)
 
@@ -321,28 +310,16 @@ def with_spent(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def cost_columns(
-    method: Method,
-    tasks: Sequence[Task],
-    args: Mapping[str, Any],
-    *,
-    rounds: int,
-    releases: int,
-    reading: str,
-    target: float,
-    delta: float,
-    num_settings: int,
+    candidate: Candidate, tasks: Sequence[Task], args: Mapping[str, Any], reading: str, target: float, num_settings: int
 ) -> dict[str, float]:
     """Return the cost columns of a test run.
 
     Args:
-        method: the method.
+        candidate: the method.
         tasks: those for which the noise must suffice; costs are those of the first.
         args: all arguments, including the noise.
-        rounds: rounds of a run.
-        releases: releases of a run, as counted by the method's event.
         reading: the way of accounting that the noise was calibrated with.
         target: epsilon of one run.
-        delta: of one run, and of the choice.
         num_settings: number of settings tried, which is taken as the mean of a random number of runs.
 
     Returns:
@@ -353,9 +330,12 @@ def cost_columns(
             method that releases nothing else are not, and 0 is then without the choice: `report.table` leaves
             it out where there was one. (It stays in the rows of runs, by which earlier ones are recognised.)
     """
-    cost = method.cost_of_round(tasks[0], **args)
-    of_run = dict(zip(COSTS, cost.of_run(rounds)[:3] if cost else [math.nan] * 3, strict=True))
-    if target in (0.0, math.inf):
-        return of_run | {TUNED: target}
-    of_tasks = [releases_of(method, task, delta, args)[reading] for task in tasks]
-    return of_run | {TUNED: max(epsilon_of_best(release, releases, num_settings) for release in of_tasks)}
+    method, task = candidate.method, tasks[0]
+    cost = method.cost_of_round(task, **args)
+    of_run = cost.of_run(candidate.num_rounds(task, args))[:3] if cost else [math.nan] * 3
+    tuned = target
+    if target not in (0.0, math.inf):
+        of_tasks = [releases_of(method, task, candidate.statement.delta, args)[reading] for task in tasks]
+        count = candidate.num_releases(task, args)
+        tuned = max(epsilon_of_best(release, count, num_settings) for release in of_tasks)
+    return dict(zip([*COSTS, TUNED], (*of_run, tuned), strict=True))

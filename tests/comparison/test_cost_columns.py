@@ -3,9 +3,11 @@
 import math
 
 import pytest
-from tiny_comparison import TASK
+from tiny_comparison import SMALL, TASK
 
 from bench.algorithms import ALGORITHMS
+from bench.comparison.plan import make_plan
+from bench.comparison.request import make_request
 from bench.comparison.stages import cost_columns
 from bench.comparison.statements import releases_of
 from bench.privacy.selection import epsilon_of_best
@@ -22,11 +24,13 @@ ARGS = {
     "num_steps": 5,
     "sampler": "poisson",
 }
-RUN: dict = {"rounds": 7, "releases": 7, "reading": "tight", "delta": 1e-4, "num_settings": 64}
 
 
 def cost(target, method=METHOD, **changes):
-    return cost_columns(method, [TASK(0)], arguments(METHOD, ARGS | changes), **RUN, target=target)
+    """Of a run of seven rounds, with a release in each."""
+    plan = make_plan(make_request(METHOD, **SMALL | {"task": "synthetic", "baselines": [], "rounds": 7}))
+    candidate = plan.candidates["dp_fedavg"]._replace(method=method)
+    return cost_columns(candidate, [TASK(0)], arguments(METHOD, ARGS | changes), "tight", target, 64)
 
 
 def test_communication_and_gradients_are_those_of_all_rounds():
