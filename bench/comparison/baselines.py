@@ -135,18 +135,15 @@ def alone(steps: int) -> Count:
     return lambda task, args: args["total_steps"] or steps
 
 
-def of_silos(
-    rounds: Sequence[int] = (2, 5, 14, 35), later: Sequence[int] = (5, 10, 20), num_records: int = 0
-) -> dict[str, Variant]:
+def of_silos(rounds: Sequence[int] = (2, 5, 14, 35), num_records: int = 0) -> dict[str, Variant]:
     """Return the record-level methods of silos.
 
     Args:
         rounds: values that `phase_rounds` is tuned over.
-        later: the same for the method with two phases.
         num_records: batch size of local learning; 0 leaves local learning out, for tasks that measure a single model.
     """
     plain, one_phase = {"sampler": "all", "smoothing": "none"}, {"phase_rounds": list(rounds)}
-    two_phases = {"phase_rounds": list(later), "regularization": Interval(1e-4, 1e-2)}
+    two_phases = {"phase_rounds": [5, 10, 20], "regularization": Interval(1e-4, 1e-2)}
     own = {"batch_size": num_records, "local": "dense"}
     local_learning = variant("local_learning", own, num_rounds=alone(LOCAL_STEPS))
     variants = {

@@ -92,8 +92,8 @@ class Comparison(NamedTuple):
                 for end in ("smallest", "largest"):
                     places = [
                         f"{count} of {of} splits at {at_epsilon(epsilon)}"
-                        for (epsilon, which), (count, of) in ends.items()
-                        if which == end and 2 * count >= of
+                        for epsilon, count, of in ends[[end, "splits"]].itertuples(name=None)
+                        if 2 * count >= of
                     ]
                     if places:
                         lines.append(f"{label}: {argument} is the {end} that was tried, on {', '.join(places)}")
@@ -202,10 +202,9 @@ def _long(rows: pd.DataFrame, argument: str, momentum: str) -> pd.DataFrame:
     return rows.assign(**{argument: rows[argument] / (1 - rows[momentum].astype(float))})
 
 
-def _ends(
-    tuning: pd.DataFrame, runs: pd.DataFrame, label: str, argument: str
-) -> dict[tuple[float, str], tuple[int, int]]:
-    """(epsilon, "smallest" or "largest") -> number of splits on which that value was chosen, and number of splits.
+def _ends(tuning: pd.DataFrame, runs: pd.DataFrame, label: str, argument: str) -> pd.DataFrame:
+    """Return by epsilon the number of splits on which the "smallest" and the "largest" value was chosen, and of
+    "splits".
 
     Words, and arguments with fewer than three values tried, are skipped. A smallest value of 0 is no end: below it no
     argument has a meaning.
@@ -217,12 +216,9 @@ def _ends(
     tested = runs[runs["algorithm"] == label].set_index(keys)[argument]
     chosen = spans.assign(value=pd.to_numeric(tested, errors="coerce"))
     chosen = chosen[(chosen["nunique"] >= FEWEST) & chosen["value"].notna()]
-    ends = {}
-    for epsilon, rows in chosen.groupby("target_epsilon"):
-        for column, word in (("min", "smallest"), ("max", "largest")):
-            at_end_of_range = np.isclose(rows["value"], rows[column]) & ((rows["value"] != 0) | (column == "max"))
-            ends[epsilon, word] = int(at_end_of_range.sum()), len(rows)
-    return ends
+    value = chosen["value"]
+    at_ends = {"smallest": np.isclose(value, chosen["min"]) & (value != 0), "largest": np.isclose(value, chosen["max"])}
+    return chosen.assign(**at_ends, splits=1)[[*at_ends, "splits"]].groupby("target_epsilon").sum()
 
 
 def at_end(evaluations: pd.DataFrame) -> pd.DataFrame:

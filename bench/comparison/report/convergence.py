@@ -35,16 +35,7 @@ def curves(evaluations: pd.DataFrame, *, metric: str) -> pd.DataFrame:
         with low, high (95 % over splits), repetitions and the kind of "mean"; rounds, floats_up, gradients and examples
         so far, means over splits. Of a method with a run of fewer than FEWEST evaluations only the end, share = 1.
     """
-    pieces = []
-    for run, rows in _runs(evaluations):
-        shares, scores = _of_run(rows, metric)
-        at = SHARES[shares[1] <= SHARES] if len(rows) > FEWEST else SHARES[-1:]
-        end = rows.iloc[-1]
-        at_end = {"rounds": end["num_rounds"], **{column: end.get(column, np.nan) for column in COSTS}}
-        spent = {column: at * float(value) for column, value in at_end.items()}
-        of_run = dict(zip(KEYS, run, strict=True)) | {"share": at, metric: np.interp(at, shares, scores)}
-        pieces.append(pd.DataFrame(of_run | spent))
-    points = pd.concat(pieces, ignore_index=True).assign(seed=0)
+    points = _at_shares(evaluations, metric)
     by = ["algorithm", "target_epsilon", "share"]
     means = points.groupby(by)[["rounds", *COSTS]].mean()
     splits = points.groupby(KEYS[:2])["trial"].nunique().rename("splits")
@@ -65,13 +56,9 @@ def growth(evaluations: pd.DataFrame, *, metric: str, best: str) -> pd.DataFrame
         last_quarter_low and last_quarter_high (95 %, Student's t), NaN for runs that are too short to tell;
         still_improving, whether it is beyond chance and more than SMALL of the final score.
     """
-    rows = []
-    for run, of_run in _runs(evaluations):
-        shares, scores = _of_run(of_run, metric)
-        enough = len(of_run) > FEWEST
-        gained = SIGN[best] * (scores[-1] - np.interp(0.75, shares, scores)) if enough else np.nan
-        rows.append(dict(zip(KEYS, run, strict=True)) | {GAIN: gained, "score": scores[-1], "seed": 0})
-    by_split = pd.DataFrame(rows)
+    by_share = _at_shares(evaluations, metric).pivot(index=KEYS, columns="share", values=metric)
+    late, end = (by_share.reindex(columns=[share])[share] for share in (0.75, 1.0))
+    by_split = pd.DataFrame({GAIN: SIGN[best] * (end - late), "score": end, "seed": 0}).reset_index()
     found = select.interval(by_split, by=KEYS[:2], value=GAIN)
     found = found.rename(columns={"low": f"{GAIN}_low", "high": f"{GAIN}_high"})
     found = found[[*KEYS[:2], GAIN, f"{GAIN}_low", f"{GAIN}_high"]]
@@ -93,12 +80,16 @@ def joined(table: pd.DataFrame, growth: pd.DataFrame) -> pd.DataFrame:
     return table.join(growth.set_index(KEYS[:2]).reindex(keys).set_axis(table.index))
 
 
-def _runs(evaluations: pd.DataFrame):
-    """(values of KEYS, rows in the order of rounds) of every run."""
-    return evaluations.sort_values("rounds").groupby(KEYS)
-
-
-def _of_run(rows: pd.DataFrame, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """Shares of the run that were done at its evaluations, and the scores there; NaN where they are not finite."""
-    rounds, num_rounds, scores = (rows[column].to_numpy(float) for column in ("rounds", "num_rounds", metric))
-    return rounds / num_rounds, np.where(np.isfinite(scores), scores, np.nan)
+def _at_shares(evaluations: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Return the score, rounds and costs so far of every run at SHARES of it, from its first evaluation after the start
+    on; at its end alone where it has few evaluations. A score is NaN where it is not finite."""
+    pieces = []
+    for run, rows in evaluations.sort_values("rounds").groupby(KEYS):
+        rounds, num_rounds, scores = (rows[column].to_numpy(float) for column in ("rounds", "num_rounds", metric))
+        shares, scores = rounds / num_rounds, np.where(np.isfinite(scores), scores, np.nan)
+        at, end = SHARES[shares[1] <= SHARES] if len(rows) > FEWEST else SHARES[-1:], rows.iloc[-1]
+        at_end = {"rounds": end["num_rounds"], **{column: end.get(column, np.nan) for column in COSTS}}
+        spent = {column: at * float(value) for column, value in at_end.items()}
+        of_run = dict(zip(KEYS, run, strict=True)) | {"share": at, metric: np.interp(at, shares, scores)}
+        pieces.append(pd.DataFrame(of_run | spent))
+    return pd.concat(pieces, ignore_index=True).assign(seed=0)

@@ -193,21 +193,16 @@ def write(comparison: Comparison, width: float | None = None) -> pd.DataFrame:
         if width is not None:
             with style.applied(width):
                 save_printed(draw(rows, problem.held_out, common=problem.common), folder, COMPARISON, ALTS[COMPARISON])
-        shown, notes = printed(rows), "".join(f"\n{tables.no_links(note)}.\n" for note in comparison.notes)
         write_whole(folder / f"{COMPARISON}.tex", latex(rows, width or tables.PAGE_INCHES))
         measured_on = measured.words(rows, problem.metric)
         first = heading(rows) + (f" Measured on {tables.no_markup(measured_on)}." if measured_on else "")
-        others = [
-            part
-            for name in measured.names(rows)
-            for part in (
-                tables.no_markup(measured.heading(rows, name)),
-                tables.markdown(measured.printed(rows, name)),
-            )
-        ]
-        searched = comparison.searched
-        tuned = (OWN_FIRST if request.own_first else SEARCHED, tables.markdown(searched)) if len(searched) else ()
-        parts = (first, tables.markdown(shown), *others, COST, tables.markdown(costs(rows)), *tuned)
+        parts = [first, tables.markdown(printed(rows))]
+        for name in measured.names(rows):
+            parts += [tables.no_markup(measured.heading(rows, name)), tables.markdown(measured.printed(rows, name))]
+        parts += [COST, tables.markdown(costs(rows))]
+        if len(searched := comparison.searched):
+            parts += [OWN_FIRST if request.own_first else SEARCHED, tables.markdown(searched)]
+        notes = "".join(f"\n{tables.no_links(note)}.\n" for note in comparison.notes)
         write_whole(folder / f"{COMPARISON}.md", "\n\n".join(part.strip() for part in parts) + f"\n{notes}")
         runs = comparison.tuning.runs
         facts = [name for name in map(str, runs) if is_reserved(name) and name not in ("algorithm", "trial", "seed")]

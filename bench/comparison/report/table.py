@@ -61,9 +61,18 @@ def table(
     by = [*PANEL, "target_epsilon", "algorithm"]  # the first two have one value each
     out = select.interval(rows, by=by, value=metric)
     out["rank"] = (SIGN[best] * out[metric]).groupby(out["target_epsilon"]).rank(ascending=False, method="min")
-    at_each = [group for _, group in out.groupby("target_epsilon", sort=True)]
-    with_gains = [_with_gains(group, rows, metric, best, baselines, test_ratio, num_tests) for group in at_each]
-    out = pd.concat(with_gains, ignore_index=True)
+
+    def with_gains(group: pd.DataFrame) -> pd.DataFrame:
+        """Return the methods at one epsilon, with their paired differences to the baseline with the best mean."""
+        at_epsilon = rows[rows["target_epsilon"] == group["target_epsilon"].iloc[0]]
+        candidates = group[group["algorithm"].isin(baselines)].dropna(subset="rank")
+        if candidates.empty:
+            return group.assign(best_baseline="", **dict.fromkeys(GAINS, np.nan))
+        first, chosen_from = candidates.sort_values("rank").iloc[0]["algorithm"], candidates["algorithm"].tolist()
+        gains = gains_over(at_epsilon, metric, best, first, chosen_from, test_ratio=test_ratio, num_tests=num_tests)
+        return group.assign(best_baseline=first).join(gains, on="algorithm")
+
+    out = pd.concat([with_gains(group) for _, group in out.groupby("target_epsilon", sort=True)], ignore_index=True)
     out["decided"] = significance.decided(out["gain_p"].to_numpy(float), out["repetitions"].to_numpy())
     priced = rows.reindex(columns=[*by, *COSTS, TUNED]).groupby(by)
     out = out.join(priced[COSTS].mean().join(priced[TUNED].max(skipna=False)), on=by)
@@ -86,26 +95,6 @@ def at_every_epsilon(runs: pd.DataFrame) -> pd.DataFrame:
     others = runs[runs["target_epsilon"] > 0]
     copies = [silent.assign(target_epsilon=epsilon) for epsilon in others["target_epsilon"].unique()]
     return pd.concat([others, *copies] if copies else [silent], ignore_index=True)
-
-
-def _with_gains(
-    group: pd.DataFrame,
-    rows: pd.DataFrame,
-    metric: str,
-    best: str,
-    baselines: Sequence[str],
-    test_ratio: float,
-    num_tests: float,
-) -> pd.DataFrame:
-    """Return the methods at one epsilon, with their paired differences to the baseline with the best mean."""
-    at_epsilon = rows[rows["target_epsilon"] == group["target_epsilon"].iloc[0]]
-    candidates = group[group["algorithm"].isin(baselines)].dropna(subset="rank")
-    if candidates.empty:
-        return group.assign(best_baseline="", **dict.fromkeys(GAINS, np.nan))
-    first = candidates.sort_values("rank").iloc[0]["algorithm"]
-    chosen_from = candidates["algorithm"].tolist()
-    gains = gains_over(at_epsilon, metric, best, first, chosen_from, test_ratio=test_ratio, num_tests=num_tests)
-    return group.assign(best_baseline=first).join(gains, on="algorithm")
 
 
 def printed(table: pd.DataFrame) -> pd.DataFrame:
