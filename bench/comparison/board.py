@@ -20,7 +20,7 @@ from bench.comparison.plan import Plan, in_legend
 from bench.comparison.problem import Problem
 from bench.comparison.problems import problem
 from bench.comparison.protocol import BOARD, PROTOCOL, Protocol, board_folder, read_protocol
-from bench.comparison.request import Request, make_request
+from bench.comparison.request import Request, as_list, make_request
 from bench.comparison.result import at_end
 from bench.comparison.stages import TEST, TUNING, choose, with_spent
 from bench.data.tasks.registry import TASKS, misnamed, on_board
@@ -150,17 +150,9 @@ def request_on_board(board: str | os.PathLike, methods: Any, **options: Any) -> 
         )
     for name, wanted in boards.items():
         value = options.get(name, wanted)
-        if not any(_same(value, other) for other in (wanted, usual[name])):
+        if as_list(value) not in (as_list(wanted), as_list(usual[name])):
             raise InputError(f"{name} is {value}, but the board was run with {wanted}: leave it out")
     return _searching_as(make_request(methods, **options | boards)._replace(board=folder), protocol)
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Return whether two values of an option are the same, in a list or not."""
-    one, other = (
-        list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value] for value in (one, other)
-    )
-    return one == other
 
 
 class Earlier(NamedTuple):

@@ -4,13 +4,12 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import jax
 
-from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method, Role
 from bench.comparison.baselines import Count, Variant
 from bench.comparison.columns import check_free
@@ -21,7 +20,7 @@ from bench.comparison.statements import SILENT, Statement, accounted, reading, r
 from bench.data.task import Task
 from bench.errors import InputError, calling, nearest, unknown_name
 from bench.privacy.accounting import epsilon
-from bench.sweeps import diagnose
+from bench.sweeps.engine import Program, start
 from bench.sweeps.spec import arguments, defaults_of, parameters
 
 
@@ -125,35 +124,23 @@ def _as_compared(variant: Variant, population: float) -> Variant:
 
 
 def in_legend(names: Iterable[str], known: Mapping[str, Variant], on: str) -> list[str]:
-    """Return the names in the legend of baselines that a caller names so, or by their methods: "DP-FedAvg" or
+    """Return the names in the legend of baselines that a caller names so, or as identifiers: "DP-FedAvg" or
     "dp_fedavg". A name that has a comma may have been divided there.
 
     Raises:
-        InputError: for another name, and for a method with several variants that none of them is named after.
+        InputError: for another name.
     """
+    label_of = {_as_identifier(label): label for label in known}
     left, found = list(names), []
     while left:
         name = left.pop(0)
         if left and (joined := f"{name}, {left[0]}") in known:
             name = joined
             del left[0]
-        found.append(_in_legend(name, known, on))
+        if _as_identifier(name) not in label_of:
+            raise unknown_name(f"baseline on {on}", name, known)
+        found.append(label_of[_as_identifier(name)])
     return found
-
-
-def _in_legend(name: str, known: Mapping[str, Variant], on: str) -> str:
-    if name in known:
-        return name
-    matches = [label for label in known if _as_identifier(label) == _as_identifier(name)]
-    method = ALGORITHMS.get(name)
-    if not matches and method is not None:
-        matches = [label for label, variant in known.items() if variant.method.make == method.make]
-        matches = [label for label in matches if not known[label].on_request] or matches
-        if len(matches) > 1:
-            raise InputError(f"{name} is the method of {', '.join(matches)}: name one of these")
-    if not matches:
-        raise unknown_name(f"baseline on {on}", name, known)
-    return matches[0]
 
 
 def _as_identifier(name: str) -> str:
@@ -336,17 +323,6 @@ def without_test_data(make: Callable) -> Callable:
 
 def _check_measured(candidate: Candidate, task: Task) -> None:
     """Refuse a metric that the task does not have or cannot compute from this method's parameters; only traces."""
-    method, name = candidate.method, candidate.method.make.__name__
-    args = _first(method, candidate.args, candidate.space)
-
-    def at_start(task: Task):
-        with diagnose.calling(f"`make` of {name}", task):
-            made = method.make(task, **args)
-        algorithm = diagnose.checked_algorithm(made, name)
-        with diagnose.calling(f"`init` of {name}", task):
-            state = algorithm.init(jax.random.key(0))
-        with diagnose.calling(f"`params` of {name}", task):
-            params = algorithm.params(diagnose.checked_state(state, name))
-        return diagnose.metrics_of(name, params, task)
-
-    jax.eval_shape(at_start, task)
+    args = _first(candidate.method, candidate.args, candidate.space)
+    program = Program(candidate.method.make, tuple(args.items()), num_rounds=1)
+    jax.eval_shape(partial(start, program=program), task, jax.random.split(jax.random.key(0), 1), {})

@@ -129,7 +129,7 @@ def make_request(
     return Request(
         problem=on,
         methods=by_label,
-        baselines=None if baselines is None else _list(baselines),
+        baselines=None if baselines is None else as_list(baselines),
         protocol=Protocol(
             task=on.name,
             epsilons=_epsilons(epsilons),
@@ -156,7 +156,7 @@ def _has_several(given: Any) -> bool:
     return isinstance(given, str) and ("," in given or given.startswith(("log:", "lin:")))
 
 
-def _list(given: Any) -> list:
+def as_list(given: Any) -> list:
     """Return one item or several, as a list; a string or a Method is one item."""
     several = isinstance(given, Iterable) and not isinstance(given, str | Method)
     return list(given) if several else [given]
@@ -164,7 +164,7 @@ def _list(given: Any) -> list:
 
 def _methods(given: Any) -> dict[str, Method]:
     methods: dict[str, Method] = {}
-    for target in _list(given):
+    for target in as_list(given):
         label, method = load_method(target)
         if label in methods:
             raise InputError(f"two methods are called {label}: rename the factory of one")
@@ -174,7 +174,7 @@ def _methods(given: Any) -> dict[str, Method]:
 
 def _epsilons(given: Any) -> list[float]:
     try:
-        epsilons = sorted({as_float("an epsilon", value) for value in _list(given)})
+        epsilons = sorted({as_float("an epsilon", value) for value in as_list(given)})
     except InputError:
         raise
     except (TypeError, ValueError):
@@ -187,7 +187,7 @@ def _epsilons(given: Any) -> list[float]:
 def _lists(tuned: Mapping[str, Any]) -> dict[str, Choices]:
     """Return the values to tune over as lists, except for intervals; a single value becomes a list."""
     lists: dict[str, Choices] = {
-        name: values if isinstance(values, Interval) else _list(values) for name, values in tuned.items()
+        name: values if isinstance(values, Interval) else as_list(values) for name, values in tuned.items()
     }
     for name, values in lists.items():
         if not isinstance(values, Interval) and not values:
