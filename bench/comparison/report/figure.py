@@ -19,7 +19,8 @@ from bench.comparison.population import FACTOR
 from bench.comparison.report import beside, convergence
 from bench.comparison.report.curves import draw_convergence
 from bench.comparison.report.looks import legend, method_looks, named
-from bench.comparison.report.table import costs, extrapolated, heading, latex, printed, privacy, table
+from bench.comparison.report.page import page
+from bench.comparison.report.table import extrapolated, latex, privacy, table
 from bench.comparison.result import Comparison
 from bench.errors import cannot_write
 from bench.files import write_whole
@@ -34,24 +35,6 @@ ASIDE = 1.012  # ratio of neighbouring curves' epsilons then
 BARS = "bars, beside each other so that none hides another,"
 TITLE_LETTERS = 52  # in a line above a panel
 BELOW = 3.0  # times below the smallest mean ends a logarithmic axis of risks
-COST = (
-    "The cost of one run, summed over all clients: numbers sent to the server, per-example gradients, and examples (an "
-    "example counts once for every round that uses it). The last columns give the ε of a private choice among settings "
-    "drawn at random, instead of the search used here: the best of a random number of runs, on average as many as were "
-    "tried here (Papernot and Steinke 2022), provided that the scores are part of what a run releases. Scores on "
-    "held-out data of the same clients are not covered. So a method that releases nothing, but whose settings were "
-    "chosen by such scores, has no such ε."
-)
-
-SEARCHED = (
-    "What was tuned, and over which values. All methods with a step size, a clipping norm or a number of own steps "
-    "have the same for it, whatever they call it. With a momentum b, a step counts as 1 / (1 - b) times as long. A "
-    "search leaves an interval where the best value lies near its end."
-)
-OWN_FIRST = (
-    "What was tuned, and over which values. This is by the rule of an earlier version: where a method has an interval "
-    "of its own, that stands in place of the one that all others have."
-)
 
 
 def draw(table: pd.DataFrame, held_out: str, remark: str = "", common: str = ""):
@@ -194,16 +177,8 @@ def write(comparison: Comparison, width: float | None = None) -> pd.DataFrame:
             with style.applied(width):
                 save_printed(draw(rows, problem.held_out, common=problem.common), folder, COMPARISON, ALTS[COMPARISON])
         write_whole(folder / f"{COMPARISON}.tex", latex(rows, width or tables.PAGE_INCHES))
-        measured_on = measured.words(rows, problem.metric)
-        first = heading(rows) + (f" Measured on {tables.no_markup(measured_on)}." if measured_on else "")
-        parts = [first, tables.markdown(printed(rows))]
-        for name in measured.names(rows):
-            parts += [tables.no_markup(measured.heading(rows, name)), tables.markdown(measured.printed(rows, name))]
-        parts += [COST, tables.markdown(costs(rows))]
-        if len(searched := comparison.searched):
-            parts += [OWN_FIRST if request.own_first else SEARCHED, tables.markdown(searched)]
-        notes = "".join(f"\n{tables.no_links(note)}.\n" for note in comparison.notes)
-        write_whole(folder / f"{COMPARISON}.md", "\n\n".join(part.strip() for part in parts) + f"\n{notes}")
+        text = page(rows, comparison.searched, comparison.notes, own_first=request.own_first)
+        write_whole(folder / f"{COMPARISON}.md", text)
         runs = comparison.tuning.runs
         facts = [name for name in map(str, runs) if is_reserved(name) and name not in ("algorithm", "trial", "seed")]
         write_whole(

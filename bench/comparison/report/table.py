@@ -186,13 +186,11 @@ def in_a_line(table: pd.DataFrame, label: str) -> str:
 def brief_text(table: pd.DataFrame, notes: Sequence[str] = ()) -> str:
     """Return the table for a terminal, with a sentence above it and notes below, in lines that fit."""
     width = shutil.get_terminal_size((100, 24)).columns
-    lines = [textwrap.fill(line, width, break_long_words=False) for line in (brief_heading(table), *notes)]
+    lines = [
+        textwrap.fill(line, width, break_long_words=False)
+        for line in (f"{_scores(table)}, and in brackets the rank", *notes)
+    ]
     return "\n\n".join(filter(None, (lines[0], tables.plain(brief(table), width), "\n".join(lines[1:]))))
-
-
-def brief_heading(table: pd.DataFrame) -> str:
-    """Return a sentence above the table for a terminal."""
-    return f"{_scores(table)}, and in brackets the rank"
 
 
 def _scores(table: pd.DataFrame) -> str:
@@ -201,7 +199,7 @@ def _scores(table: pd.DataFrame) -> str:
     better = "larger" if first["best"] == "max" else "smaller"
     return (
         f"{extrapolated(table)}{first['metric']} on the test data of {data_of(table)}, {better} is better: mean over "
-        f"{_splits(table)}, ± half the width of its 95 % interval"
+        f"{splits_of(table)}, ± half the width of its 95 % interval"
     )
 
 
@@ -234,44 +232,10 @@ def data_of(table: pd.DataFrame) -> str:
     return problem if task == problem else f"{problem} ({task})"
 
 
-def _splits(table: pd.DataFrame) -> str:
+def splits_of(table: pd.DataFrame) -> str:
     """Return the number of splits in words."""
     numbers = sorted(set(table["repetitions"].astype(int)))
     return f"{' to '.join(map(str, numbers))} split{'s' * (numbers != [1])}"
-
-
-def heading(table: pd.DataFrame) -> str:
-    """Sentences that explain the numbers of the table."""
-    first = table.iloc[0]
-    better = "larger" if first["best"] == "max" else "smaller"
-    paired = "by split"
-    if table["gain_error_users"].notna().any():
-        paired = "by split and user, with an interval over splits and users"
-    return (
-        f"{extrapolated(table)}{first['metric']} on the test data of {tables.no_markup(data_of(table))}, {better} is "
-        "better: mean and "
-        f"95 % interval over {_splits(table)}, rank at that ε, and gain over the best baseline, paired {paired}. "
-        f"{_intervals(first)} {_asterisk(table)} {tables.no_markup(privacy(table))}"
-    )
-
-
-def _intervals(row: pd.Series) -> str:
-    """Return a sentence on what the interval of a gain covers."""
-    covers = ["allows for splits that share their data (Nadeau and Bengio 2003)"] if row["test_ratio"] else []
-    covers += ["covers the choice of the test examples, which all splits share"] if row["num_tests"] else []
-    return f"The interval of a gain {'; it '.join(['is of that gain alone', *covers])}."
-
-
-def _asterisk(table: pd.DataFrame) -> str:
-    """Sentences on what an asterisk says of the table."""
-    if (table["repetitions"] < significance.FEWEST_SPLITS).all():
-        return f"With fewer than {significance.FEWEST_SPLITS} splits, no gain or loss is marked as significant."
-    chosen = " for the choice of the best baseline and" if table["is_baseline"].sum() > 1 else ""
-    return (
-        "* marks a gain or a loss that is significant: the chance that a table has any wrong asterisk is at most "
-        f"{100 * significance.LEVEL:g} %. It is corrected{chosen} for the number of differences in the table, so it "
-        "depends on all methods in it, and an interval may exclude 0 without one."
-    )
 
 
 def privacy(table: pd.DataFrame) -> str:

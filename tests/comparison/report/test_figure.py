@@ -11,7 +11,8 @@ from tiny_comparison import SMALL, runs_of
 from bench import load
 from bench.analysis import significance
 from bench.api import comparisons
-from bench.comparison.report.table import brief, costs, heading, in_a_line, latex, printed, privacy
+from bench.comparison.report.page import page
+from bench.comparison.report.table import brief, costs, in_a_line, latex, printed, privacy
 from bench.comparison.report.table import table as make_table
 
 SCORES = {"new": [0.5, 0.7, 0.9], "old": [0.4, 0.5, 0.6], "older": [0.1, 0.2, 0.3], "local": [0.25, 0.25, 0.25]}
@@ -34,6 +35,11 @@ def table_of(runs, best="max", baselines=("old", "older", "local"), weaker=(), t
         against=dict.fromkeys(runs["algorithm"], "everybody") | dict(weaker),
         **overlap,
     )
+
+
+def heading(table):
+    """The sentences above the table."""
+    return page(table, pd.DataFrame(), []).splitlines()[0]
 
 
 def test_gains_are_paired_and_ranks_count_everybody():
