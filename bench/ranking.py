@@ -20,7 +20,7 @@ ranked together, and both columns are then in the results. `results/board/scores
 """
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -34,6 +34,7 @@ EVERY = -1.0  # stands for "every epsilon": the mean over the private epsilons
 ROUNDING = 1e-5  # relative to the score: smaller differences are rounding errors of float32 and count as 0
 NEEDED = ["task", "epsilon", "method", "split", "score"]
 COMPARED = ["privacy_unit", "neighbors"]
+GAINS = ["gain", "gain_low", "gain_high", "gain_p", "gain_error_users"]
 
 
 def mean_ranks(scores: pd.DataFrame, *, best: str | Mapping[str, str] | None = None) -> pd.DataFrame:
@@ -176,6 +177,34 @@ def gains_over(
     return table.assign(gain_error_users=of_users.drop(reference))
 
 
+def over_best_baseline(
+    ranked: pd.DataFrame,
+    runs: pd.DataFrame,
+    metric: str,
+    best: str,
+    baselines: Collection[str],
+    *,
+    test_ratio: float = 0.0,
+    num_tests: float = 0,
+) -> pd.DataFrame:
+    """Compute the gains of methods at one epsilon over that of the baselines with the best rank.
+
+    Args:
+        ranked: one row per method: algorithm, and rank, NaN where a run diverged.
+        runs, metric, best, test_ratio, num_tests: as for `gains_over`.
+        baselines: names of the methods of which the best is the reference.
+
+    Returns:
+        `ranked` with best_baseline and the columns of `gains_over`; "" and NaN where every baseline diverged.
+    """
+    candidates = ranked[ranked["algorithm"].isin(baselines)].dropna(subset="rank")
+    if candidates.empty:
+        return ranked.assign(best_baseline="", **dict.fromkeys(GAINS, np.nan))
+    reference, chosen_from = candidates.sort_values("rank").iloc[0]["algorithm"], candidates["algorithm"].tolist()
+    found = gains_over(runs, metric, best, reference, chosen_from, test_ratio=test_ratio, num_tests=num_tests)
+    return ranked.assign(best_baseline=reference).join(found, on="algorithm")
+
+
 def _gains(scores: pd.DataFrame, candidates: Sequence[str], test_ratio: float) -> pd.DataFrame:
     tables = []
     for task, of_task in scores.groupby("task", sort=True):
@@ -194,20 +223,10 @@ def _gains_at(here: pd.DataFrame, candidates: Sequence[str], test_ratio: float) 
     values = here.pivot(index="split", columns="method", values="score")
     mean = values.replace([np.inf, -np.inf], np.nan).mean(skipna=False)
     ranks = (SIGN[best] * mean).rank(ascending=False, method="min")
-    out = pd.DataFrame({"score": mean, "splits": len(values), "rank": ranks})
-    chosen = ranks[ranks.index.isin(candidates)].dropna()
-    if chosen.empty:
-        nothing = dict.fromkeys(["gain", "gain_low", "gain_high", "gain_p"], np.nan)
-        return out.assign(best_baseline="", **nothing).reset_index()
-    reference = chosen.idxmin()
-    found = significance.differences(
-        improvements(values, reference, best).to_numpy(),
-        list(values.columns).index(reference),
-        values.columns.isin(chosen.index),
-        test_ratio=test_ratio,
-    )
-    intervals = {"gain_low": found.mean - found.half, "gain_high": found.mean + found.half}
-    return out.assign(best_baseline=reference, gain=found.mean, **intervals, gain_p=found.p).reset_index()
+    ranked = pd.DataFrame({"score": mean, "splits": len(values), "rank": ranks}).reset_index(names="algorithm")
+    runs = here.rename(columns={"method": "algorithm", "split": "trial"})
+    found = over_best_baseline(ranked, runs, "score", best, candidates, test_ratio=test_ratio)
+    return found.rename(columns={"algorithm": "method"})
 
 
 def _mean_ranks(scores: pd.DataFrame) -> pd.DataFrame:

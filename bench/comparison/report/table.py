@@ -13,9 +13,7 @@ from bench.analysis import select, significance, tables
 from bench.analysis.measured import PANEL, methods_by_epsilon, titles
 from bench.comparison.columns import COSTS, TUNED
 from bench.comparison.population import FACTOR, WHAT
-from bench.ranking import SIGN, gains_over
-
-GAINS = ["gain", "gain_low", "gain_high", "gain_p", "gain_error_users"]
+from bench.ranking import SIGN, over_best_baseline
 
 
 def table(
@@ -61,18 +59,12 @@ def table(
     by = [*PANEL, "target_epsilon", "algorithm"]  # the first two have one value each
     out = select.interval(rows, by=by, value=metric)
     out["rank"] = (SIGN[best] * out[metric]).groupby(out["target_epsilon"]).rank(ascending=False, method="min")
-
-    def with_gains(group: pd.DataFrame) -> pd.DataFrame:
-        """Return the methods at one epsilon, with their paired differences to the baseline with the best mean."""
-        at_epsilon = rows[rows["target_epsilon"] == group["target_epsilon"].iloc[0]]
-        candidates = group[group["algorithm"].isin(baselines)].dropna(subset="rank")
-        if candidates.empty:
-            return group.assign(best_baseline="", **dict.fromkeys(GAINS, np.nan))
-        first, chosen_from = candidates.sort_values("rank").iloc[0]["algorithm"], candidates["algorithm"].tolist()
-        gains = gains_over(at_epsilon, metric, best, first, chosen_from, test_ratio=test_ratio, num_tests=num_tests)
-        return group.assign(best_baseline=first).join(gains, on="algorithm")
-
-    out = pd.concat([with_gains(group) for _, group in out.groupby("target_epsilon", sort=True)], ignore_index=True)
+    facts = {"test_ratio": test_ratio, "num_tests": num_tests}
+    with_gains = [
+        over_best_baseline(group, rows[rows["target_epsilon"] == epsilon], metric, best, baselines, **facts)
+        for epsilon, group in out.groupby("target_epsilon", sort=True)
+    ]
+    out = pd.concat(with_gains, ignore_index=True)
     out["decided"] = significance.decided(out["gain_p"].to_numpy(float), out["repetitions"].to_numpy())
     priced = rows.reindex(columns=[*by, *COSTS, TUNED]).groupby(by)
     out = out.join(priced[COSTS].mean().join(priced[TUNED].max(skipna=False)), on=by)
@@ -82,11 +74,9 @@ def table(
     out[TUNED] = out[TUNED].mask(out["reveals_nothing"], np.where(out["settings_tried"] > 1, np.nan, 0.0))
     out["is_baseline"] = out["algorithm"].isin(baselines)
     out["not_private"] = ~out["algorithm"].isin(runs.loc[np.isfinite(runs["target_epsilon"]), "algorithm"])
-    facts = select.where_from(rows)
     out["against"] = out["algorithm"].map(against)
     stated = {"metric": metric, "best": best, "delta": rows["delta"].iloc[0]}
-    stated |= {"test_ratio": test_ratio, "num_tests": num_tests}
-    return out.assign(**stated, problem=problem, title=title, **facts)
+    return out.assign(**stated, **facts, problem=problem, title=title, **select.where_from(rows))
 
 
 def at_every_epsilon(runs: pd.DataFrame) -> pd.DataFrame:
