@@ -15,7 +15,7 @@ import pandas as pd
 from bench.analysis.measured import is_name
 from bench.comparison.columns import KEYS
 from bench.comparison.defaults import EPSILONS, NUM_SETTINGS
-from bench.comparison.entries import fault, no_numbers, read_entries
+from bench.comparison.entries import fault, no_numbers, read_entries, unlike
 from bench.comparison.plan import Plan, in_legend
 from bench.comparison.problem import Problem
 from bench.comparison.problems import problem
@@ -235,19 +235,14 @@ def _looks(folder: Path) -> Iterator[pd.DataFrame]:
 
 def _check_same(folder: Path, runs: pd.DataFrame, plan: Plan) -> None:
     """Refuse results of other data or of another version of a method."""
-    task = plan.request.problem.test_tasks()(0)
-    known = plan.request.problem.baselines or {}
-    again = f"run `python -m bench board {plan.request.problem.name}` again"
-    others = runs[runs["checksum"] != task.checksum]
-    if len(others):
-        names = ", ".join(sorted(set(others["task"])))
+    problem = plan.request.problem
+    wrong = unlike(runs, {"checksum": problem.test_tasks()(0).checksum})
+    for label, of_method in runs.groupby("algorithm"):
+        if not wrong and label in (known := problem.baselines or {}):
+            wrong = unlike(of_method, {"version": known[str(label)].method.version})
+            wrong = wrong and f"of {label} {wrong}"
+    if wrong:
         raise InputError(
-            f"{folder} was run on {names} with another checksum than that of {task.name} here: get the same data "
-            f"(`python -m bench data list` says where they were found), or {again}"
+            f"{folder} was run otherwise, {wrong}: get the same data (`python -m bench data list` says where they were "
+            f"found), or run `python -m bench board {problem.name}` again"
         )
-    for label, versions in runs.groupby("algorithm")["version"]:
-        if label in known and set(versions) != {known[str(label)].method.version}:
-            version = known[str(label)].method.version
-            raise InputError(
-                f"{folder} has version {versions.iloc[0]:g} of {label}, but this is version {version}: {again}"
-            )

@@ -136,7 +136,7 @@ def _read(
     version = ALGORITHMS[label].version if label in ALGORITHMS else tested["version"].iloc[0]
     of_board = {name: evaluations[name].iloc[0] for name in ("task", "checksum")}
     what = fault(tried, tested, protocol, problem, {"algorithm": label, **facts})
-    if what or (what := _unlike(tested, {**of_board, "version": version})):
+    if what or (what := unlike(tested, {**of_board, "version": version})):
         raise InputError(f"{what}: {remedy}")
     return tried, with_spent(tested[[name for name in tested if name in evaluations or name == "protects_against"]])
 
@@ -160,7 +160,7 @@ def fault(
     facts = {**facts, "delta": protocol.delta, **dict(zip(PANEL, (protocol.unit, protocol.neighbors), strict=True))}
     places = [{*product(at, range(protocol.seeds))} for at in ([0.0], [*protocol.epsilons, np.inf])]
     for stage, rows, score in ((TUNING, tuning, problem.tuned_by), (TEST, evaluations, problem.metric)):
-        if what := no_numbers(rows, (score, *problem.also)) or _unlike(rows, facts):
+        if what := no_numbers(rows, (score, *problem.also)) or unlike(rows, facts):
             return f"in its {stage} runs {what}"
         least, most = possible.limits(score)
         beyond = rows.loc[rows[score].notna() & ~rows[score].between(least, most), score]
@@ -214,7 +214,7 @@ def no_numbers(rows: pd.DataFrame, scores: Sequence[str]) -> str:
     return ""
 
 
-def _unlike(rows: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+def unlike(rows: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     """Return which column has another value than all rows must have, in words."""
     for name, expected in facts.items():
         wrong = rows.loc[rows[name] != expected, name]

@@ -238,7 +238,7 @@ def test_results_by_another_protocol_are_never_mixed_in(out):
 
 @pytest.mark.parametrize(
     ("column", "said"),
-    [("version", "has version 99 of Global private SGD"), ("checksum", "with another checksum than that of ")],
+    [("version", "of Global private SGD version is 99.0, but"), ("checksum", "checksum is 'other', but it should be")],
 )
 def test_results_of_another_version_or_of_other_data_are_refused(out, monkeypatch, column, said):
     read = boards.part_files.read
