@@ -131,7 +131,7 @@ def _checked_method(method: Method) -> Method:
     for argument in method.space:
         if argument not in arguments:
             raise unknown_name(f"argument of {name}, named in its `space`,", str(argument), list(arguments)[1:])
-    check_space(name, method.space)
+    check_space(f"`space` of {name}", method.space)
     return method
 
 

@@ -66,6 +66,5 @@ def check_space(owner: str, space: Mapping[str, Any]) -> None:
         is_list = isinstance(values, Sequence) and not isinstance(values, str | bytes) and len(values) > 0
         if not (is_list or isinstance(values, Interval)):
             raise InputError(
-                f"`space` of {owner} has {shown(values)} for {argument}: give a list of values, or a "
-                "bench.parts.Interval"
+                f"{owner} has {shown(values)} for {argument}: give a list of values, or a bench.parts.Interval"
             )

@@ -99,7 +99,7 @@ def make_plan(request: Request) -> Plan:
         for group in variant.method.needs:
             task.need(group)
         arguments_of[label] = _settled(label, variant, request, task)
-    _check_names(request, variants, arguments_of, known)
+    _check_names(request, variants, arguments_of)
     candidates = {
         label: _candidate(
             label, variant, *arguments_of[label], request=request, task=task, is_baseline=label in baselines
@@ -221,13 +221,8 @@ def _shared(variant: Variant, request: Request) -> Space:
     return {name: tried for role, tried in request.space.items() for name in roles if roles[name].name == role}
 
 
-def _check_names(
-    request: Request,
-    variants: Mapping[str, Variant],
-    arguments_of: Mapping[str, tuple],
-    baselines: Mapping[str, Variant],
-) -> None:
-    """Refuse values for arguments that no method has; `baselines` are all of the problem, whether run or not."""
+def _check_names(request: Request, variants: Mapping[str, Variant], arguments_of: Mapping[str, tuple]) -> None:
+    """Refuse values for arguments that no method has."""
     known = {argument for args, space in arguments_of.values() for argument in (*args, *space)}
     noises = {variant.method.noise for variant in variants.values()}
     for name in (*request.fixed, *request.tuned):
@@ -239,10 +234,6 @@ def _check_names(
         if argument in noises:
             raise InputError(f"{argument} is calibrated for each epsilon: leave it out")
         if argument not in known:
-            if owners := [label for label, each in baselines.items() if argument in parameters(each.method)[0]]:
-                raise InputError(
-                    f"{argument} is an argument of {', '.join(owners)}, but not of {', '.join(variants)}: leave it out"
-                )
             raise unknown_name("argument of these methods", argument, known)
 
 

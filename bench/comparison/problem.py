@@ -122,7 +122,7 @@ class Problem:
         check_free(f"problem {self.name} has a metric", (self.metric, self.tuned_by, *self.measured_on))
         if self.common and self.common not in self.also:
             raise unknown_name(f"metric as common of problem {self.name}", self.common, self.also)
-        check_space(f"problem {self.name}", self.space)
+        check_space(f"`space` of problem {self.name}", self.space)
         if self.privacy_unit not in LEVELS:
             raise unknown_name("privacy unit", self.privacy_unit, LEVELS)
         for field, default in (

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from bench.algorithms.base import Method
 from bench.algorithms.loading import load_method
-from bench.algorithms.search_space import OWN_EPOCHS, OWN_STEPS, Interval
+from bench.algorithms.search_space import OWN_EPOCHS, OWN_STEPS, Interval, check_space
 from bench.comparison.defaults import EPSILONS, LONGEST_NAME, NUM_SETTINGS
 from bench.comparison.problem import Problem
 from bench.comparison.problems import problem
 from bench.comparison.protocol import Protocol
-from bench.comparison.search import FURTHER_SEEDS, Choices, Space, searched
+from bench.comparison.search import FURTHER_SEEDS, Space, searched
 from bench.comparison.statements import Statement
 from bench.data.task import Task
 from bench.errors import InputError, shown, unknown_name
@@ -125,6 +125,9 @@ def make_request(
     several = {name: given for name, given in (fixed or {}).items() if ":" in name or _has_several(given)}
     fixed = parsed({name: given for name, given in (fixed or {}).items() if name not in several})
     several = {name: searched(given) if isinstance(given, str) else given for name, given in several.items()}
+    tuned = {**several, **(tuned or {})}
+    tuned = {name: tried if isinstance(tried, Interval) else as_list(tried) for name, tried in tuned.items()}
+    check_space("the argument `tuned`", tuned)
     words = [on.name, *by_label, *([f"users_x_{population:g}"] if population > 1 else [])]
     return Request(
         problem=on,
@@ -143,7 +146,7 @@ def make_request(
             space=dict(on.shared_space),
         ),
         fixed=fixed,
-        tuned=_lists({**several, **(tuned or {})}),
+        tuned=tuned,
         name=_folder_name(name or re.sub(r"[^\w.-]+", "_", "_".join(words))),
         out=Path(out),
         scale=COMPARE if population == 1 else EXTRAPOLATED,
@@ -173,26 +176,10 @@ def _methods(given: Any) -> dict[str, Method]:
 
 
 def _epsilons(given: Any) -> list[float]:
-    try:
-        epsilons = sorted({as_float("an epsilon", value) for value in as_list(given)})
-    except InputError:
-        raise
-    except (TypeError, ValueError):
-        raise InputError(f"epsilons are {given!r}: give numbers") from None
+    epsilons = sorted({as_float("an epsilon", value) for value in as_list(given)})
     if not epsilons or not all(0 < value < math.inf for value in epsilons):
         raise InputError(f"epsilons are {epsilons}: give finite numbers above 0; the noise-free case is always added")
     return epsilons
-
-
-def _lists(tuned: Mapping[str, Any]) -> dict[str, Choices]:
-    """Return the values to tune over as lists, except for intervals; a single value becomes a list."""
-    lists: dict[str, Choices] = {
-        name: values if isinstance(values, Interval) else as_list(values) for name, values in tuned.items()
-    }
-    for name, values in lists.items():
-        if not isinstance(values, Interval) and not values:
-            raise InputError(f"the list of values to tune {name} over is empty: give at least one")
-    return lists
 
 
 def _relation(on: Problem, neighbors: str | None) -> str:

@@ -6,7 +6,7 @@ chosen. With noise, larger steps cost accuracy long before they diverge, and one
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import product
 from typing import Any
@@ -76,14 +76,13 @@ def tune(plan: Plan, pool: Pool | None = None) -> Tuning:
     are run with further seeds.
     """
     problem, protocol = plan.request.problem, plan.request.protocol
-    make, (_, later) = problem.tuning_tasks(), portions(protocol.settings)
+    (_, later), pieces = portions(protocol.settings), []
     settings = {label: list(candidate.settings) for label, candidate in plan.candidates.items()}
-    run = partial(_run_settings, plan, make=make, tasks=[make(0)], settings=settings, pool=pool)
-    pieces = []
 
     def look(wanted: pd.DataFrame, number: int, first_seeds: Sequence[int] = (TUNING_SEEDS,)) -> pd.DataFrame:
         """Run settings; return the runs of this look and those before, at their end."""
-        rows = run(stage=f"{TUNING}_{number}" if number else TUNING, wanted=wanted, first_seeds=first_seeds)
+        stage = f"{TUNING}_{number}" if number else TUNING
+        rows = _run_settings(plan, stage, settings, wanted, first_seeds, pool)
         pieces.append(at_end(rows).assign(look=number))
         return pd.concat(pieces, ignore_index=True)
 
@@ -174,13 +173,8 @@ def test(plan: Plan, tuning: Tuning, chosen: pd.DataFrame, pool: Pool | None) ->
     Raises:
         InputError: where a run released more than the noise was calibrated for.
     """
-    request, make = plan.request, plan.request.problem.test_tasks()
-    tasks = [make(0)]
-    if tasks[0].peers is not None:
-        tasks += [make(split) for split in range(1, request.protocol.seeds)]
     tried = max(tuning.num_settings.values())
-    rows = _run_settings(plan, TEST, make, tasks, tuning.settings, chosen, [0], pool, num_settings=tried)
-    rows = with_spent(rows)
+    rows = with_spent(_run_settings(plan, TEST, tuning.settings, chosen, [0], pool, num_settings=tried))
     if len(over := over_target(rows)):
         first = over.iloc[0]
         raise InputError(
@@ -193,8 +187,6 @@ def test(plan: Plan, tuning: Tuning, chosen: pd.DataFrame, pool: Pool | None) ->
 def _run_settings(
     plan: Plan,
     stage: str,
-    make: Callable[[int], Task],
-    tasks: Sequence[Task],
     settings: Mapping[str, Sequence[Setting]],
     wanted: pd.DataFrame,
     first_seeds: Sequence[int],
@@ -209,8 +201,6 @@ def _run_settings(
 
     Args:
         stage: the folder; settings of the first stage are those of all splits.
-        make: trial -> task.
-        tasks: those for which the noise must suffice.
         settings: name in the legend -> list of settings; a setting's number is its index.
         wanted: rows of `KEYS`.
         first_seeds: seeds of the first split; each further split has the next ones.
@@ -221,7 +211,10 @@ def _run_settings(
         One row per run and evaluation.
     """
     request, names, splits = plan.request, ["target_epsilon", "setting"], range(plan.request.protocol.seeds)
-    points = {}
+    make = request.problem.test_tasks() if num_settings else request.problem.tuning_tasks()
+    tasks, points = [make(0)], {}
+    if num_settings and tasks[0].peers is not None:  # the noise must suffice on every graph
+        tasks += [make(split) for split in splits[1:]]
     for label in wanted["algorithm"].unique():
         of_method = wanted.loc[wanted["algorithm"] == label, names]
         tried = sorted({(float(target), int(number)) for target, number in of_method.itertuples(index=False)})

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.errors import InputError
+from bench.errors import InputError, shown
 
 LARGEST = float(np.finfo(np.float32).max)
 MOST = 10_000  # the most values of a range
@@ -16,12 +16,14 @@ def as_float(name: str, value: Any) -> float:
     """Return a number as a float.
 
     Raises:
-        InputError: naming it, where it is an integer that no float can hold.
+        InputError: naming it, where it is no number, or an integer that no float can hold.
     """
     try:
         return float(value)
     except OverflowError:
         raise InputError(f"{name} is too large: give at most {LARGEST:.2g}") from None
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is {shown(value)}: give a number") from None
 
 
 def check_range(name: str, value: Any, fits: bool, remedy: str) -> None:

@@ -188,7 +188,7 @@ def test_a_method_cannot_read_what_it_is_tested_on():
     [
         ({"epsilons": [0.0]}, "above 0"),
         ({"seeds": 0}, "seeds is 0"),
-        ({"tuned": {"step_size": []}}, "step_size over is empty"),
+        ({"tuned": {"step_size": []}}, "has \\[\\] for step_size: give a list of values"),
         ({"tuned": {"nobody:step_size": [1.0]}}, "no method here"),
         ({"fixed": {"noise_multiplier": 1.0}}, "calibrated for each epsilon"),
         ({"name": "../../x"}, "is not the name of a folder"),

@@ -10,7 +10,7 @@ import textwrap
 import numpy as np
 import pandas as pd
 
-from bench.analysis import measured, metric_limits, style, tables
+from bench.analysis import measured, metric_limits, select, style, tables
 from bench.analysis.measured import PANEL
 from bench.analysis.saving import save_picture, save_printed
 from bench.analysis.tables import without_formulas
@@ -65,8 +65,7 @@ def draw(table: pd.DataFrame, held_out: str, remark: str = "", common: str = "")
     if metric_limits.are_shares(table[metric]):
         style.percent(axes[0, 0].yaxis)
     style.head(figure, f"Methods on {style.literal(table['title'].iloc[0])}", *legend(table, level_lines=True))
-    counts = sorted(set(table["settings_tried"]))
-    num_settings = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    num_settings = select.span((table["settings_tried"].min(), table["settings_tried"].max()))
     on = measured.words(table, metric)
     style.footer(
         figure,
