@@ -55,10 +55,8 @@ def problem(**fields):
         ({"name": ""}, "a problem has the name '': give a name"),
         ({"name": "a/b"}, "a problem has the name 'a/b': give a name"),
         ({"name": "a\n"}, r"a problem has the name 'a\\n': give a name"),
-        ({"rounds": -1}, "rounds of problem p is -1: give 1 or more"),
         ({"delta": 2.0}, "delta of problem p=2.0: give a probability"),
         ({"baselines": {"a": 1}}, "baseline a of problem p is 1: give a"),
-        ({"test": Mute()}, "test of problem p is an object of type Mute: give a function"),
     ],
 )
 def test_a_field_of_a_problem_that_cannot_be_used_is_named(fields, said):

@@ -87,7 +87,6 @@ def compare(
         InputError: for anything that cannot be used, before anything is run.
     """
     from bench.analysis import style
-    from bench.comparison.board import described
     from bench.comparison.report import figure
 
     if width is not None:
@@ -113,7 +112,7 @@ def compare(
     table = figure.write(compared, width)
     table.attrs |= {"folder": str(request.folder), "notes": compared.notes}
     if request.board is not None:
-        table.attrs["board"] = described(request.board, request.problem.name)
+        table.attrs["board"] = str(request.board / request.problem.name)
     return table
 
 

@@ -84,7 +84,7 @@ def variant(name: str, args: Mapping[str, Any] = NONE_FIXED, space: Space | None
 
 
 def of_users(personal: Choices, local_steps: int | None, local: str = "dual") -> dict[str, Variant]:
-    """Return the user-level methods.
+    """Return the user-level methods; relatives of DP-FedAvg on request.
 
     Args:
         personal: ratios of step sizes that PPSGD is tuned over.
@@ -98,19 +98,8 @@ def of_users(personal: Choices, local_steps: int | None, local: str = "dual") ->
         local_learning = variant("local_learning", form, num_rounds=alone(local_steps))
     else:
         local_learning = variant("ppsgd", form | {"personalization": 0.0})
-    return {
-        "PPSGD": variant("ppsgd", form, {"personalization": personal}),
-        "Global private SGD": variant("ppsgd", form | {"personalization": math.inf}),
-        "DP-FedAvg": variant("dp_fedavg"),
-        "Local learning": local_learning,
-        **_of_users_on_request(local_steps),
-    }
-
-
-def _of_users_on_request(local_steps: int | None) -> dict[str, Variant]:
-    """Relatives of DP-FedAvg. Those with user-specific steps need stored examples."""
     steps = ALGORITHMS["dp_fedopt"].space
-    variants = {
+    on_request = {
         "DP-FedAvg in turn": variant("dp_fedavg", {"sampler": "cyclic"}),
         "DP-FedAvg with banded noise": variant("dp_fedavg", {"sampler": "cyclic", "noise": "banded_sqrt"}),
         "DP-FedAvg with banded noise, sampled": variant(
@@ -125,9 +114,16 @@ def _of_users_on_request(local_steps: int | None) -> dict[str, Variant]:
         "BLUR and LUS": variant("dp_fedblur"),
         "Fed-SMP": variant("dp_fedsmp"),
         "DP-Fed-LS": variant("dp_fedls"),
+        # Those with user-specific steps need stored examples.
         **({"Ditto": variant("ditto"), "Fine-tuning": variant("fine_tuning")} if local_steps else {}),
     }
-    return {name: each._replace(on_request=True) for name, each in variants.items()}
+    return {
+        "PPSGD": variant("ppsgd", form, {"personalization": personal}),
+        "Global private SGD": variant("ppsgd", form | {"personalization": math.inf}),
+        "DP-FedAvg": variant("dp_fedavg"),
+        "Local learning": local_learning,
+        **{name: each._replace(on_request=True) for name, each in on_request.items()},
+    }
 
 
 def alone(steps: int) -> Count:
@@ -240,10 +236,6 @@ def _fewest_examples(task: Task) -> int:
     return int(np.min(np.asarray(task.num_examples)))
 
 
-def _most_examples(task: Task) -> int:
-    return int(np.max(np.asarray(task.num_examples)))
-
-
 def _users_of(task: Task) -> dict[str, Variant]:
     local = "dense" if task.gram is None else "dual"
     return of_users(Interval(1.0, 100.0), None if task.train is None else LOCAL_STEPS, local)
@@ -266,7 +258,7 @@ LEVELS = {
         rounds=200,
         space={"step_size": STEPS, "server_step_size": STEPS, "clip_norm": CLIP_NORMS, **ALONE},
         defaults=lambda task: {
-            "batch_size": min(10, _most_examples(task)),
+            "batch_size": min(10, int(np.max(np.asarray(task.num_examples)))),
             "num_sampled": min(50, max(1, task.num_clients // 4)),
             "num_steps": 5,
         },

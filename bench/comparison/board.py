@@ -114,12 +114,6 @@ def board_with(board: str | os.PathLike, task: str, out: str | os.PathLike) -> P
     return INSTALLED if copied else folder
 
 
-def described(board: Path, task: str) -> str:
-    """Return the folder of a board's task for a reader, who is told where it is the installed copy."""
-    copied = " (the copy that is installed with the suite)" if board == INSTALLED else ""
-    return f"{board / task}{copied}"
-
-
 def request_on_board(board: str | os.PathLike, methods: Any, **options: Any) -> Request:
     """Return the request that compares new methods with a board by its protocol.
 

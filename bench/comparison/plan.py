@@ -37,7 +37,6 @@ class Candidate(NamedTuple):
     statement: its privacy statement.
     epsilons: those at which it is run: only 0 for a method that releases nothing, only inf for one that is not private,
         and the requested ones with inf for all others.
-    is_baseline: whether it is a baseline of the problem rather than one of the requested methods.
     against: the adversary for whom its noise is calibrated, in the words of its release; "" where there is no noise.
     roles: argument -> its role; momentum only where it is tuned over what all methods of the comparison share.
     """
@@ -51,7 +50,6 @@ class Candidate(NamedTuple):
     num_releases: Count
     statement: Statement
     epsilons: Sequence[float]
-    is_baseline: bool
     against: str
     roles: Mapping[str, Role] = MappingProxyType({})
 
@@ -101,9 +99,7 @@ def make_plan(request: Request) -> Plan:
         arguments_of[label] = _settled(label, variant, request, task)
     _check_names(request, variants, arguments_of)
     candidates = {
-        label: _candidate(
-            label, variant, *arguments_of[label], request=request, task=task, is_baseline=label in baselines
-        )
+        label: _candidate(label, variant, *arguments_of[label], request=request, task=task)
         for label, variant in variants.items()
     }
     tuning = problem.tuning_tasks()(0)
@@ -251,7 +247,6 @@ def _candidate(
     *,
     request: Request,
     task: Task,
-    is_baseline: bool,
 ) -> Candidate:
     """Return a method with its settings and its privacy statement."""
     method = variant.method
@@ -286,7 +281,6 @@ def _candidate(
         num_releases=variant.num_releases or num_rounds,
         statement=statement,
         epsilons=epsilons,
-        is_baseline=is_baseline,
         against=against,
         roles={
             name: role

@@ -99,8 +99,6 @@ class Problem:
     def __post_init__(self):
         if not self.name or "/" in self.name or not self.name.isprintable():
             raise InputError(f"a problem has the name {shown(self.name)}: give a name that a folder can have")
-        if self.rounds < 0:
-            raise InputError(f"rounds of problem {self.name} is {self.rounds}: give 1 or more, or leave it out")
         if not 0 <= self.test_ratio < math.inf:
             raise InputError(
                 f"test_ratio of problem {self.name} is {self.test_ratio}: give the test examples for each training "
@@ -133,9 +131,6 @@ class Problem:
         ):
             if not getattr(self, field):
                 object.__setattr__(self, field, default)
-        for field, makes in (("test", self.test), ("tuning", self.tuning)):
-            if not callable(makes) and not (makes is None and field == "tuning"):
-                raise InputError(f"{field} of problem {self.name} is {shown(makes)}: give a function trial -> Task")
         if self.tuned_by == self.metric and self.tuning in (None, self.test):
             raise InputError(
                 f"problem {self.name} would be tuned on its test set, by {self.metric}: give tuning=, a function "

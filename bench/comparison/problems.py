@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import flax.linen as nn
@@ -131,22 +132,38 @@ def _networks(name: str, make: Callable[[int], Task], *, module: nn.Module, **fa
     return dataclasses.replace(on, baselines={**(on.baselines or {}), **of_layers})
 
 
-def _ranked_by(measured_on: Mapping[str, str], **fields: Any) -> Problem:
-    """Return a problem whose metric is the first of those that say what they are measured on; the second, if any, is on
-    a test that all clients have in common."""
-    metric, *also = measured_on
-    return Problem(metric=metric, common="".join(also), measured_on=measured_on, **fields)
-
-
-def _silos(
-    name: str, make: Callable[..., Task], *, num_records: int, measured_on: Mapping[str, str], **fields: Any
+def _tuned_on_less(
+    name: str,
+    make: Callable[..., Task],
+    measured_on: Mapping[str, str],
+    tuning: Mapping[str, str] = MappingProxyType({"part": "validation"}),
+    **fields: Any,
 ) -> Problem:
-    """Return a problem of 25 silos with so many records each."""
-    return _ranked_by(
-        measured_on,
+    """Return a problem that is tuned on a task of its own.
+
+    Args:
+        measured_on: the metric, and then one that is measured on a test that all clients have in common, if any, with
+            what each is measured on.
+        tuning: the arguments that make the task to tune on of the other.
+        fields: of the problem.
+    """
+    metric, *also = measured_on
+    return Problem(
         name=name,
         test=make,
-        tuning=partial(make, part="validation"),
+        tuning=partial(make, **tuning),
+        metric=metric,
+        common="".join(also),
+        measured_on=measured_on,
+        **fields,
+    )
+
+
+def _silos(name: str, make: Callable[..., Task], *, num_records: int, **fields: Any) -> Problem:
+    """Return a problem of 25 silos with so many records each."""
+    return _tuned_on_less(
+        name,
+        make,
         privacy_unit="record",
         delta=1 / num_records**2,
         space={"step_size": searched("log:1:1000")},
@@ -167,11 +184,10 @@ def _images(name: str, make: Callable[..., Task]) -> Problem:
     everywhere = {"test_accuracy": "the test images of the data set, the same for every client"}
     # Where classes differ, clients are tested on what they meet, and beside it all alike.
     local = {"local_test_accuracy": "every client's own mix of classes, as the mean over clients"}
-    return _ranked_by(
+    return _tuned_on_less(
+        name,
+        make,
         everywhere if math.isinf(concentration) else {**local, **everywhere},
-        name=name,
-        test=make,
-        tuning=partial(make, part="validation"),
         privacy_unit="example",
         space={"step_size": Interval(0.02, 4.0)},
         baselines=of_networks(),
@@ -184,21 +200,11 @@ def _images(name: str, make: Callable[..., Task]) -> Problem:
     )
 
 
-def _peers(
-    name: str,
-    make: Callable[..., Task],
-    *,
-    tuning: Mapping[str, str],
-    measured_on: Mapping[str, str],
-    clip_norm: float = 1.0,
-    **fields: Any,
-) -> Problem:
-    """Return a problem of agents on a graph. `tuning`: the arguments that make the task to tune on of the other."""
-    return _ranked_by(
-        measured_on,
-        name=name,
-        test=make,
-        tuning=partial(make, **tuning),
+def _peers(name: str, make: Callable[..., Task], *, clip_norm: float = 1.0, **fields: Any) -> Problem:
+    """Return a problem of agents on a graph."""
+    return _tuned_on_less(
+        name,
+        make,
         privacy_unit="point",
         delta=math.exp(-5),
         defaults={"clip_norm": clip_norm, "lipschitz": clip_norm},
@@ -209,11 +215,10 @@ def _peers(
 
 def _schools(name: str, make: Callable[..., Task], **fields: Any) -> Problem:
     """Return a problem of schools of unequal size."""
-    return _ranked_by(
+    return _tuned_on_less(
+        name,
+        make,
         {"test_squared_error": "every school's own held-out pupils, all pupils together"},
-        name=name,
-        test=make,
-        tuning=partial(make, part="validation"),
         privacy_unit="example",
         delta=1e-3,
         rounds=200,

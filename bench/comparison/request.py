@@ -108,12 +108,13 @@ def make_request(
     """
     check_writable(Path(out))
     on = problem(task)
+    rounds = on.rounds if rounds is None else rounds
     for what, number, most in (
         ("seeds", seeds, TUNING_SEEDS),
         ("num_settings", num_settings, 10**6),
         ("rounds", rounds, 10**6),
     ):
-        if number is not None and not (isinstance(number, Integral) and 1 <= number <= most):
+        if not (isinstance(number, Integral) and 1 <= number <= most):
             raise InputError(f"{what} is {number}: it must be a whole number from 1 to {most:,}")
     if delta is not None:
         check_delta("delta", delta)
@@ -138,7 +139,7 @@ def make_request(
             epsilons=_epsilons(epsilons),
             seeds=int(seeds),
             settings=int(num_settings),
-            rounds=int(rounds or on.rounds),
+            rounds=int(rounds),
             delta=delta or on.delta,
             neighbors=_relation(on, neighbors),
             unit=on.privacy_unit,

@@ -40,15 +40,14 @@ class Comparison(NamedTuple):
 
     plan: what was compared.
     tuning: the tuning runs.
-    evaluations: one row per method, epsilon, split and evaluation of the test run.
-    of_board: names of methods that are not in the plan, since they were run earlier for a board.
+    evaluations: one row per method, epsilon, split and evaluation of the test run, also of methods that are not in the
+        plan, since they were run earlier for a board.
     left_out: methods and entries of the board that are not ranked -> what is wrong with their runs.
     """
 
     plan: Plan
     tuning: Tuning
     evaluations: pd.DataFrame
-    of_board: Sequence[str] = ()
     left_out: Mapping[str, str] = MappingProxyType({})
 
     @property
@@ -65,15 +64,15 @@ class Comparison(NamedTuple):
     @property
     def baselines(self) -> list[str]:
         """The names of the methods that count as baselines."""
-        planned = [label for label, candidate in self.plan.candidates.items() if candidate.is_baseline]
-        return [*planned, *self.of_board]
+        methods = dict.fromkeys([*self.plan.candidates, *self.evaluations["algorithm"]])
+        return [label for label in methods if label not in self.requested]
 
     @property
     def adversaries(self) -> dict[str, str]:
         """Whom the noise of each method protects against: the unit's own words, or those of a method that differs."""
         level, released = self.plan.request.problem.level, self.runs.get("protects_against")
-        words = {label: candidate.against for label, candidate in self.plan.candidates.items()}
-        words |= dict.fromkeys(self.of_board, "")
+        words = dict.fromkeys([*self.requested, *self.baselines], "")
+        words |= {label: candidate.against for label, candidate in self.plan.candidates.items()}
         if released is not None:  # the entries of a board have their own
             words |= dict(zip(self.runs["algorithm"][released.notna()], released.dropna(), strict=True))
         return {
@@ -117,7 +116,7 @@ class Comparison(NamedTuple):
             f"its own: --set {label}:{name}={written(tried, SHOWN)} takes that"
             for label, candidate in self.plan.candidates.items()
             for name, tried in candidate.method.space.items()
-            if not candidate.is_baseline
+            if label in self.requested
             and name in candidate.space
             and tried != candidate.space[name]
             and candidate.space[name] is self.plan.request.space.get(candidate.roles[name].name)
@@ -150,7 +149,7 @@ class Comparison(NamedTuple):
     @property
     def requested(self) -> list[str]:
         """The names of the methods that are compared with the baselines."""
-        return [label for label, candidate in self.plan.candidates.items() if not candidate.is_baseline]
+        return list(self.plan.request.methods)
 
     @property
     def not_private(self) -> list[str]:
@@ -169,11 +168,11 @@ class Comparison(NamedTuple):
                 f"{label} is not private with these arguments and was only run without noise"
                 for label in self.not_private
             ),
-            *(
-                [f"Epsilon of {', '.join(declared)} is as declared by the method: `python -m bench audit` tests it"]
-                if declared
-                else []
-            ),
+        ]
+        if declared:
+            names = ", ".join(declared)
+            lines.append(f"Epsilon of {names} is as declared by the method: `python -m bench audit` tests it")
+        lines += [
             *self._together(
                 "{} diverged with all settings tried: give more --settings, or smaller values by --set; or, where that "
                 "does not help, look for a client whose data are in other units",

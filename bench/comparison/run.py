@@ -44,5 +44,4 @@ def compare(request: Request, pool: Pool | None = None) -> Comparison:
         pd.concat([new, old], ignore_index=True)
         for new, old in ((compared.evaluations, board.evaluations), (compared.tuning.runs, board.tuning))
     )
-    of_board = list(dict.fromkeys(board.evaluations["algorithm"]))
-    return Comparison(plan, Tuning(tuning, compared.tuning.settings), evaluations, of_board, board.left_out)
+    return Comparison(plan, Tuning(tuning, compared.tuning.settings), evaluations, board.left_out)

@@ -280,10 +280,9 @@ def _points(
         method.fits(task, **full_args)
         rounds, releases = candidate.num_rounds(task, full_args), candidate.num_releases(task, full_args)
         if min(rounds, releases) < 1:
-            counts = [name for name in full_args if name.startswith(("max_", "num_", "phase_", "total_"))]
             raise InputError(
-                f"{candidate.label} makes {rounds} rounds and {releases} releases with these arguments: --set the "
-                f"arguments that determine them, among {', '.join(counts)}"
+                f"{candidate.label} makes {rounds} rounds and {releases} releases with these arguments: --set those "
+                "that determine them"
             )
         noise, reading = max(
             calibrated(candidate.label, method, task, statement, args, target, releases) for task in tasks

@@ -114,9 +114,8 @@ def reading(
     return name, fitting[name]
 
 
-_noises: dict[
-    tuple, float
-] = {}  # by what the calibration depends on: most settings of a method only differ in other arguments
+# By what the calibration depends on: most settings of a method only differ in other arguments.
+_noises: dict[tuple, float] = {}
 
 
 def calibrated(

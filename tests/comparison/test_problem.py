@@ -163,12 +163,18 @@ def test_a_task_that_does_not_say_what_it_is_tuned_by_is_refused(given, words):
         ({"privacy_unit": "usr"}, "no privacy unit is called 'usr'"),
         ({"neighbors": "add one"}, "no neighbouring relation is called"),
         ({"best": "highest"}, "best of problem lines is 'highest'"),
-        ({"test": lines(0)}, "give a function trial -> Task"),
     ],
 )
 def test_a_problem_that_cannot_be_used_is_refused_when_it_is_made(changes, words):
     with pytest.raises(InputError, match=words):
         mine(**changes)
+
+
+def test_rounds_that_nobody_can_make_and_a_task_in_place_of_a_function_are_named_where_they_are_used():
+    with pytest.raises(InputError, match="rounds is -1: it must be a whole number"):
+        make_request(task=mine(rounds=-1))
+    with pytest.raises(InputError, match="the task function of lines fails on trial 0: TypeError: 'Task' object"):
+        planned(mine(test=lines(0)))
 
 
 def test_tuning_data_that_are_the_test_data_under_another_name_are_refused():

@@ -255,7 +255,6 @@ TASKS: dict[str, Listed] = {
         movielens,
         "agents",
         board=1,
-        tuning={"part": "validation"},
         data="film ratings of 943 agents on a graph",
         held_out="a fifth of the training ratings",
         measured_on={
