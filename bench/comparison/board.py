@@ -8,14 +8,13 @@ import inspect
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
 from bench.analysis.measured import is_name
 from bench.comparison.columns import KEYS
-from bench.comparison.defaults import EPSILONS, NUM_SETTINGS
-from bench.comparison.entries import fault, no_numbers, read_entries, unlike
+from bench.comparison.entries import Stored, fault, no_numbers, unlike, with_entries
 from bench.comparison.plan import Plan, in_legend
 from bench.comparison.problem import Problem
 from bench.comparison.problems import problem
@@ -27,7 +26,6 @@ from bench.data.tasks.registry import TASKS, misnamed, on_board
 from bench.errors import InputError, shown
 from bench.store import part_files
 
-SPLITS = 5
 LESS = {"epsilons": (1.0, 4.0, 8.0), "num_settings": 24}  # where the whole would take too long
 INSTALLED = Path(__file__).parent / "rows_of_board"  # in a wheel, where setup.py copies the committed rows
 
@@ -61,16 +59,9 @@ def board_request(
         if excluded := sorted(wanted - {*labels}):
             raise InputError(f"{excluded[0]} has another adversary than the board: leave it out")
         labels = [label for label in labels if label in wanted | present]
-    usual: dict[str, Any] = {
-        "epsilons": EPSILONS,
-        "seeds": SPLITS,
-        "num_settings": NUM_SETTINGS,
-        "rounds": TASKS[task].board,
-        "baselines": labels,
-        "name": task,
-        **(LESS if TASKS[task].reduced else {}),
-    }
-    request = make_request(task=task, out=out, **usual | options)._replace(scale=BOARD)
+    usual: dict[str, Any] = {"rounds": TASKS[task].board, "baselines": labels, "name": task}
+    less = LESS if TASKS[task].reduced else {}
+    request = make_request(task=task, out=out, **usual | less | options)._replace(scale=BOARD)
     if not (request.folder / PROTOCOL).exists():
         return request
     return _searching_as(request, read_protocol(request.folder))
@@ -136,12 +127,9 @@ def request_on_board(board: str | os.PathLike, methods: Any, **options: Any) -> 
         "neighbors": protocol.neighbors,
         "delta": protocol.delta,
         "baselines": [],
+        "population": 1.0,
     }
     usual = {name: parameter.default for name, parameter in inspect.signature(make_request).parameters.items()}
-    if options.get("population", 1.0) != 1:
-        raise InputError(
-            "population is for measured methods alone, and the board's are measured: leave one of them out"
-        )
     for name, wanted in boards.items():
         value = options.get(name, wanted)
         if as_list(value) not in (as_list(wanted), as_list(usual[name])):
@@ -149,20 +137,7 @@ def request_on_board(board: str | os.PathLike, methods: Any, **options: Any) -> 
     return _searching_as(make_request(methods, **options | boards)._replace(board=folder), protocol)
 
 
-class Earlier(NamedTuple):
-    """The stored results of a board on a task.
-
-    tuning: rows as in `Tuning.runs`.
-    evaluations: rows as in `Comparison.evaluations`.
-    left_out: method or folder of an entry whose runs do not follow the protocol -> what is wrong with them.
-    """
-
-    tuning: pd.DataFrame
-    evaluations: pd.DataFrame
-    left_out: dict[str, str]
-
-
-def read_board(folder: Path, plan: Plan) -> Earlier:
+def read_board(folder: Path, plan: Plan) -> Stored:
     """Return the results of a board's methods, as rows that can be combined with those of a plan.
 
     Args:
@@ -177,15 +152,10 @@ def read_board(folder: Path, plan: Plan) -> Earlier:
         raise InputError(f"{folder} was run with another protocol, {protocol}: leave those options out")
     suite = own_runs(folder, protocol, request.problem)
     _check_same(folder, suite.evaluations, plan)
-    entries = read_entries(folder, protocol, request.problem, suite.evaluations)
-    return Earlier(
-        pd.concat([suite.tuning, *entries.tuning], ignore_index=True),
-        pd.concat([suite.evaluations, *entries.evaluations], ignore_index=True),
-        suite.left_out | entries.left_out,
-    )
+    return with_entries(folder, protocol, request.problem, suite)
 
 
-def own_runs(folder: Path, protocol: Protocol, problem: Problem) -> Earlier:
+def own_runs(folder: Path, protocol: Protocol, problem: Problem) -> Stored:
     """Return the results of a board's own methods on a task, without the entries of others.
 
     Args:
@@ -217,7 +187,7 @@ def own_runs(folder: Path, protocol: Protocol, problem: Problem) -> Earlier:
             f"{folder} has no method whose runs follow its protocol ({label}: {what}): move it elsewhere and run "
             f"`python -m bench board {folder.name}` again"
         )
-    return Earlier(pd.concat(tried, ignore_index=True), pd.concat(tested, ignore_index=True), left_out)
+    return Stored(pd.concat(tried, ignore_index=True), pd.concat(tested, ignore_index=True), left_out)
 
 
 def _looks(folder: Path) -> Iterator[pd.DataFrame]:

@@ -68,40 +68,40 @@ def write_entry(board: Path, label: str, comparison: Comparison) -> Path:
     return folder
 
 
-class Entries(NamedTuple):
-    """The entries of a board's task.
+class Stored(NamedTuple):
+    """The stored results of a board on a task.
 
-    tuning, evaluations: of each entry that follows the protocol, rows as in `Tuning.runs` and `Comparison.evaluations`.
-    left_out: folder of each other entry, within that of the board -> why it cannot be ranked.
+    tuning: rows as in `Tuning.runs`.
+    evaluations: rows as in `Comparison.evaluations`.
+    left_out: method or folder of an entry whose runs do not follow the protocol -> what is wrong with them.
     """
 
-    tuning: list[pd.DataFrame]
-    evaluations: list[pd.DataFrame]
+    tuning: pd.DataFrame
+    evaluations: pd.DataFrame
     left_out: dict[str, str]
 
 
-def read_entries(board: Path, protocol: Protocol, problem: Problem, evaluations: pd.DataFrame) -> Entries:
-    """Return the entries of a board's task, checked against its protocol.
+def with_entries(board: Path, protocol: Protocol, problem: Problem, suite: Stored) -> Stored:
+    """Return the results of a board's own methods and of its entries, which are checked against its protocol.
 
     Args:
         board: folder of the task.
         protocol: of the board.
         problem: what the methods are compared on.
-        evaluations: of the board's own test runs.
+        suite: of the board's own methods.
     """
-    found = Entries([], [], {})
+    tuning, evaluations, left_out = [suite.tuning], [suite.evaluations], dict(suite.left_out)
     for folder in sorted(board.glob(f"{ENTRIES}/*")):
         if folder.name.startswith(".") or folder.is_file():
             continue
-        place = f"{ENTRIES}/{re.sub(UNUSUAL, '?', folder.name)[:LONGEST]}"
         try:
-            tried, runs = _read(folder, protocol, problem, evaluations)
+            tried, tested = _read(folder, protocol, problem, suite.evaluations)
         except InputError as why:
-            found.left_out[place] = str(why)
+            left_out[f"{ENTRIES}/{re.sub(UNUSUAL, '?', folder.name)[:LONGEST]}"] = str(why)
         else:
-            found.tuning.append(tried)
-            found.evaluations.append(runs)
-    return found
+            tuning.append(tried)
+            evaluations.append(tested)
+    return Stored(pd.concat(tuning, ignore_index=True), pd.concat(evaluations, ignore_index=True), left_out)
 
 
 def _read(
