@@ -81,8 +81,7 @@ def make_plan(request: Request) -> Plan:
     problem, task = request.problem, request.problem.test_tasks()(0)
     known = problem.level.baselines(task) if problem.baselines is None else problem.baselines
     usual = {label: variant for label, variant in known.items() if not variant.on_request}
-    wanted = usual if request.baselines is None else request.baselines
-    wanted = list(dict.fromkeys(in_legend(wanted, known, problem.name)))
+    wanted = in_legend(usual if request.baselines is None else request.baselines, known, problem.name)
     unfit = _unfit(usual, request, task) if problem.baselines is None and request.baselines is None else {}
     baselines = {label: known[label] for label in wanted if label not in unfit}
     variants = baselines | {label: _asked_for(method, known.values()) for label, method in request.methods.items()}
@@ -157,7 +156,6 @@ def _unfit(known: Mapping[str, Variant], request: Request, task: Task) -> dict[s
 def _asked_for(method: Method, known: Iterable[Variant]) -> Variant:
     """Return the variant of a requested method; if it is the method of a baseline, rounds and releases count as for
     that."""
-    known = list(known)
     baselines = [variant for variant in known if variant.method.make == method.make]
     count_rounds, count_releases = (baselines[-1].num_rounds, baselines[-1].num_releases) if baselines else (None, None)
     return Variant(method, {}, method.space, count_rounds, count_releases)

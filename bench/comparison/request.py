@@ -18,10 +18,10 @@ from bench.comparison.protocol import Protocol
 from bench.comparison.search import FURTHER_SEEDS, Space, searched
 from bench.comparison.statements import Statement
 from bench.data.task import Task
-from bench.errors import InputError, shown, unknown_name
+from bench.errors import InputError, shown
 from bench.files import check_writable
 from bench.inputs.values import as_float, parsed
-from bench.privacy.events import SENSITIVITY, check_delta
+from bench.privacy.events import check_delta
 
 TUNING_SEEDS = 1000  # the tuning runs of split t have the seed 1000 + t, so that no test run shares their randomness
 COMPARE, EXTRAPOLATED = "compare", "extrapolated"  # take the place of a sweep's scale, as BOARD does
@@ -186,8 +186,6 @@ def _epsilons(given: Any) -> list[float]:
 def _relation(on: Problem, neighbors: str | None) -> str:
     """Check that some baseline is proven under the neighbouring relation, and return it."""
     relation = neighbors or on.neighbors
-    if relation not in SENSITIVITY:
-        raise unknown_name("neighbouring relation", relation, SENSITIVITY)
     if relation not in (on.level.samplers or {on.neighbors}):
         raise InputError(f"nothing is proven on {on.name} under {relation!r}: leave neighbors out")
     return relation

@@ -195,7 +195,7 @@ def test_a_method_cannot_read_what_it_is_tested_on():
         ({"methods": None}, "None is not a method"),
         ({"task": "digitz"}, "did you mean digits"),
         ({"baselines": []}, "nothing to compare"),
-        ({"neighbors": "replace two"}, "neighbouring relation"),
+        ({"neighbors": "replace two"}, "nothing is proven on tiny under 'replace two'"),
         ({"tuned": {"stepsize": [1.0]}}, "did you mean step_size"),
         ({"fixed": {"num_sampled": 99}}, "more than the 12 clients"),
     ],

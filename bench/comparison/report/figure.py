@@ -57,7 +57,9 @@ def draw(table: pd.DataFrame, held_out: str, remark: str = "", common: str = "")
         title = "one {}, {}".format(*table[PANEL].iloc[0]) if len(metrics) == 1 else f"measured on {on}" * bool(on)
         ax.set_title(style.literal("\n".join(textwrap.wrap(title, TITLE_LETTERS))))
         if ax is axes[0, 0] or len(metrics) > 1:
-            ax.set_ylabel(_axis(name, table["best"].iloc[0]))
+            words = f"{'test ' * name.startswith('test_')}{named(name)}"
+            better = " (lower is better)" if table["best"].iloc[0] == "min" else ""
+            ax.set_ylabel(style.literal(words + better))
     if log:
         axes[0, 0].set_yscale("log")
         # The interval of a mean may reach to 0 and below, which would leave the means no height.
@@ -87,12 +89,6 @@ def _of_metric(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     if name != rows["metric"].iloc[0]:
         rows = rows.assign(low=rows[f"{name}_low"], high=rows[f"{name}_high"])
     return metric_limits.within(rows, name)
-
-
-def _axis(metric: str, best: str) -> str:
-    """Return the label of the axis of a metric."""
-    words = f"test {named(metric)}" if metric.startswith("test_") else named(metric)
-    return style.literal(f"{words} (lower is better)" if best == "min" else words)
 
 
 def _panel(ax, rows: pd.DataFrame, metric: str, look_of: dict[str, style.Look], *, log: bool) -> None:
