@@ -26,14 +26,15 @@ from bench.audit import bounds
 from bench.audit.bounds import SCALE, SHIFT, Score, Test, likelihoods
 from bench.audit.report import FEWEST_RUNS, check
 from bench.audit.scales import PILOT, World, pilot_of, tests_of, varying_rounds
-from bench.errors import InputError, cut, in_one_line
+from bench.data.read.arrays import read_arrays
+from bench.errors import InputError
 
 MOST_NUMBERS = 1 / 2  # of the pilot runs: with more numbers than this in a run, their covariance is not estimated
+BYTES_EACH = 56  # of memory for a number, measured at its peak
 FINITE = "finite"  # a kind of score, beside SHIFT and SCALE: whether a run is finite
 FACTORS = (1.1, 1.2, 1.3, 1.4, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0)  # by which noise could be too small
 PASSING_FACTOR = 1.5  # the largest factor that a pass may leave unseen
-# Binary exponent, up or down, from which numbers are counted in another unit: squares would overflow.
-EXTREME_EXPONENT = 300
+EXTREME_EXPONENT = 200  # binary; numbers beyond, up or down, are counted in another unit: squares would overflow
 IRREFUTABLE = 1e4  # an epsilon that no number of runs refutes
 GAME, GAUSSIAN = "game", "Gaussian"  # the bounds
 MEAN, SPREAD, TAILS = "mean", "spread", "tails"
@@ -288,7 +289,8 @@ def _worlds(
             f"{len(with_unit)} files have the outputs with the unit and {len(without)} those without it: give the same "
             "number of each, one for each round"
         )
-    worlds = [_read(source) for source in with_unit], [_read(source) for source in without]
+    files = 2 * len(without)
+    worlds = [_read(source, files) for source in with_unit], [_read(source, files) for source in without]
     for sources, world in zip((with_unit, without), worlds, strict=True):
         for source, array in zip(sources, world, strict=True):
             if not FEWEST_RUNS <= len(array) == len(world[0]):
@@ -319,13 +321,20 @@ def _finite_outputs(ins: np.ndarray, outs: np.ndarray) -> tuple[np.ndarray, np.n
     """Return outputs [run, number] of which every square is finite, and so are all numbers.
 
     What is done is the same for every run, so a true claim on the outputs is true of these. Infinite numbers become the
-    largest and smallest of the pilot runs, those that are none their mean.
+    largest and smallest of the pilot runs, those that are none their mean, and those that are far larger are cut.
     """
-    peak = np.ma.masked_invalid(np.abs(np.concatenate([ins, outs]))).max(0).filled(0.0)
-    power = np.frexp(peak)[1]
-    power = np.where(np.abs(power) > EXTREME_EXPONENT, -power, 0)
-    ins, outs = np.ldexp(ins, power), np.ldexp(outs, power)
-    pilot = np.ma.masked_invalid(np.concatenate(pilot_of([ins, outs])))
+
+    def pilot_runs() -> np.ma.MaskedArray:
+        return np.ma.masked_invalid(np.concatenate(pilot_of([ins, outs])))
+
+    exponent = np.frexp(np.abs(pilot_runs()).max(0).filled(0.0))[1]
+    power = np.where(np.abs(exponent) > EXTREME_EXPONENT, -exponent, 0)
+    limit = np.ldexp(1.0, exponent + power + EXTREME_EXPONENT)
+    with np.errstate(over="ignore"):
+        ins, outs = (
+            np.where(np.isinf(array), array, np.clip(np.ldexp(array, power), -limit, limit)) for array in (ins, outs)
+        )
+    pilot = pilot_runs()
     smallest, mean, largest = pilot.min(0).filled(-1.0), pilot.mean(0).filled(0.0), pilot.max(0).filled(1.0)
 
     def replacement(array: np.ndarray) -> np.ndarray:
@@ -338,17 +347,11 @@ def _name(source: Path | np.ndarray) -> str:
     return str(source) if isinstance(source, Path) else "an array of outputs"
 
 
-def _read(source: Path | np.ndarray) -> np.ndarray:
-    """Return the outputs of one round as float64 [run, number]."""
-    try:
-        if isinstance(source, Path) and not source.is_file():
-            raise OSError("no regular file")  # to read a pipe would wait for ever
-        content = np.load(source, allow_pickle=False) if isinstance(source, Path) else np.asarray(source)
-        is_array = isinstance(content, np.ndarray)
-        arrays = [content] if is_array else [np.asarray(content[name]) for name in sorted(content.files)]
-    except Exception as error:  # a damaged, encrypted or foreign archive raises a dozen kinds
-        remedy = "give a file that numpy.save or numpy.savez wrote, one row for each run"
-        raise InputError(f"{_name(source)} cannot be read ({cut(in_one_line(error))}): {remedy}") from None
+def _read(source: Path | np.ndarray, files: int) -> np.ndarray:
+    """Return the outputs of one round as float64 [run, number]; `files` are read in all."""
+    remedy = "give a file that numpy.save or numpy.savez wrote, one row for each run"
+    found = read_arrays(source, _name(source), remedy, bytes_each=BYTES_EACH * files)
+    arrays = [found[member] for member in sorted(found)]
     for array in arrays:
         if array.ndim < 1 or array.dtype.kind not in "biuf":
             raise InputError(

@@ -259,6 +259,7 @@ def test_a_claim_above_what_the_runs_can_refute_does_not_pass_where_nothing_is_r
     assert str(found).startswith("inconclusive: nothing contradicts")
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("wide", [1e160, 1e-200, np.longdouble("1e400")])
 def test_numbers_of_any_size_are_computed_with(wide):
     """Squares overflow from 1e154 on, and long numbers become infinite."""
@@ -269,8 +270,9 @@ def test_numbers_of_any_size_are_computed_with(wide):
     assert audit_outputs([beside[0]], [beside[1]], epsilon=1.0, delta=DELTA).refuted
     if np.isfinite(float(wide)):
         assert audit_outputs([with_unit * wide], [without * wide], epsilon=1.0, delta=DELTA).refuted
-        with_unit[-1, 0] = wide
-        assert audit_outputs([with_unit], [without], epsilon=1.0, delta=DELTA)
+        with_unit[-1, 0] = wide  # beside numbers near 1, and near 1e-300
+        for unit in (1.0, 1e-300 * np.where(np.arange(4000) < 3999, 1.0, 1e300)[:, None]):
+            assert audit_outputs([with_unit * unit], [without * unit], epsilon=1.0, delta=DELTA).refuted
 
 
 def test_numbers_without_noise_are_named():

@@ -14,18 +14,20 @@ import pandas as pd
 import psutil
 
 from bench.data.partition import TEST, VALIDATION, by_label, three_splits
+from bench.data.read.arrays import read_arrays
 from bench.data.read.tables import CLIENT, EXACT, LABEL, Clients, client_table, distinct
 from bench.data.task import Task
 from bench.data.tasks import digits
 from bench.data.tasks.by_network import network_task
 from bench.data.tasks.by_user import WORST
-from bench.errors import InputError, cut, in_one_line, shown
+from bench.errors import InputError, cut, shown
 from bench.models.additive import scores
 from bench.models.logits import apply_of
 
 NEEDED = ("inputs", "targets", "clients")
 LARGEST = float(np.finfo(np.float32).max)
 FEWEST = 5  # examples of a client
+BYTES_EACH = 24  # of memory, to check and divide a number: as it is, as float64 twice, and as float32
 HEAD, SEED = "head", 0  # the layer of a network that is its head, and the seed of its initial parameters
 
 
@@ -35,25 +37,12 @@ def _read(path: Path, network: bool = False) -> Clients:
 
     For a network, inputs are [example, ...], and whole numbers stay what they are.
     """
-    if not path.is_file():
-        raise InputError(f"{path} is not a file: give one that numpy.savez wrote")
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            missing = [name for name in NEEDED if name not in file]
-            if missing:
-                raise InputError(f"{path} has no array {missing[0]!r}: it needs {', '.join(NEEDED)}")
-            inputs, targets, clients = arrays = [file[name] for name in NEEDED]
-            if not all(isinstance(array, np.ndarray) for array in arrays):
-                raise ValueError("a member is not in the format of numpy")
-    except InputError:
-        raise
-    except PermissionError:
-        raise InputError(f"{path} cannot be read (no permission): make it readable") from None
-    except Exception as error:  # a damaged, encrypted or foreign archive raises a dozen kinds
-        raise InputError(
-            f"{path} is not an npz file of plain arrays ({cut(in_one_line(error))}): write it with numpy.savez, "
-            "without objects"
-        ) from None
+    remedy = "write it with numpy.savez, without objects"
+    found = read_arrays(path, str(path), remedy, bytes_each=BYTES_EACH, only=NEEDED)
+    for name in NEEDED:
+        if name not in found:
+            raise InputError(f"{path} has no array {name!r}: it needs {', '.join(NEEDED)}")
+    inputs, targets, clients = (found[name] for name in NEEDED)
     if inputs.ndim > 2 and not network:
         raise InputError(
             f"{path}: inputs are {inputs.shape}, but files are for linear models of features [example, feature]: "
