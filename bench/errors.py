@@ -80,7 +80,8 @@ def shown(value: object) -> str:
 
 
 def cut(text: str, most: int = MOST_SHOWN) -> str:
-    """Return a text for a message, of at most so many characters."""
+    """Return a text for a message, of at most so many characters, without those that cannot be printed."""
+    text = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text[: most + 1])
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 

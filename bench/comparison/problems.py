@@ -320,7 +320,7 @@ def own_clients(
     """
     path = Path(path)
     if path.is_file() and path.suffix != ".npz" and not is_table(path):
-        raise InputError(f"{path} is no file of clients: give an npz file, or a CSV or Parquet file")
+        raise InputError(f"{path} is no file of clients, which end in .npz, .csv or .parquet: give one of those")
     if network is not None and regression:
         raise InputError("a network is for classes: leave out regression, or the network for a linear model of numbers")
     if path.suffix == ".npz" and (regression or client is not None or label is not None):

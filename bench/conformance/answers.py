@@ -3,8 +3,8 @@
 import functools
 import json
 import math
+import os
 import re
-import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,28 +101,22 @@ def _parsed(path: Path) -> Any:
     def infinite(word: str) -> Any:
         raise InputError(f"{path} has {word}, which is no JSON and no answer: give a finite number, or null")
 
+    if not os.path.isfile(path):  # to read a pipe would wait for ever
+        raise InputError(f"{cut(str(path))} is no file: make one with {TEMPLATE}")
     try:
-        if not stat.S_ISREG((found := path.stat()).st_mode):  # to read a pipe would wait for ever
-            raise InputError(f"{path} is no file: make one with {TEMPLATE}")
-        if found.st_size > LARGEST:
+        if path.stat().st_size > LARGEST:
             raise InputError(f"{path} is too large for a file of answers: give one as {TEMPLATE} makes it")
         return json.loads(
             path.read_bytes().decode("utf-8-sig"), object_pairs_hook=distinct, parse_constant=infinite, parse_int=float
         )
-    except FileNotFoundError:
-        raise InputError(f"{path} does not exist: make it with {TEMPLATE}") from None
     except OSError as error:
-        raise InputError(f"{cut(str(path))} cannot be read ({error.strerror}): {remedy_of(error)}") from None
+        raise InputError(f"{path} cannot be read ({error.strerror}): {remedy_of(error)}") from None
     except UnicodeDecodeError:
         raise InputError(f"{path} is not in UTF-8: convert it") from None
     except json.JSONDecodeError as error:
         raise InputError(
             f"{path} is no valid JSON, line {error.lineno}, column {error.colno} ({error.msg}): correct it"
         ) from None
-    except InputError:
-        raise
-    except ValueError as error:  # of a path with a NUL
-        raise InputError(f"{cut(str(path))!r} cannot be read ({error}): give the path of a file") from None
 
 
 def _check_version(path: Path, version: Any) -> None:
@@ -130,7 +124,7 @@ def _check_version(path: Path, version: Any) -> None:
         raise InputError(f'{path} has the version {shown(version)}: give "version": {VERSION}, as {TEMPLATE} does')
     if version != VERSION:
         raise InputError(
-            f"{path} answers version {version:.0f} of the set, and this suite has version {VERSION}: "
+            f"{path} answers version {version:g} of the set, and this suite has version {VERSION}: "
             f"{'update the suite' if version > VERSION else f'answer a new file, {TEMPLATE}'}"
         )
 

@@ -221,7 +221,7 @@ BAD = [
             *(
                 (
                     {"--sampling": "balls_in_bins", "--sampling-rate": rate},
-                    f"--sampling-rate={rate}: with sampling balls_in_bins it is 1/G, for G bins of 2 or more: give "
+                    f"--sampling-rate={rate}: with sampling balls_in_bins it is 1/G, for G bins of 2 to 100,000: give "
                     "0.5, 0.01 or the like.",
                 )
                 for rate in (1e-310, 0.03, 0.9, 1.0)

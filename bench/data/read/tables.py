@@ -6,6 +6,7 @@ import json
 import os
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import cache
@@ -28,6 +29,7 @@ KINDS = {  # ending -> what such a file is, and what to do where it cannot be re
 ENDINGS = tuple(KINDS)
 MOST_CLASSES = 1000
 EMPTY = ("", "NA", "N/A", "NaN", "nan", "null")  # the content of a CSV's cell without a number or a class
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # of a folder column=value whose files have none in that column
 NAMELESS = r"\s*|Unnamed: [0-9]+"  # the column of row numbers that pandas writes, and what it calls it once it is read
 WORDS, WHOLE, DECIMAL, TRUTH = "words", "whole numbers", "numbers with a decimal point", "true and false"  # kinds
 ROUNDED = r"[+-]?[0-9](?:\.[0-9]*)?[eE]\+(?:1[5-9]|[2-9][0-9])"  # as programs write whole numbers that they rounded
@@ -93,7 +95,7 @@ def client_table(path: Path, client: str, label: str, regression: bool) -> Clien
         raise InputError(f"column {client!r} is given as both client and label: name two columns")
     files = _files(path)
     words = (client,) if regression else (client, label)
-    tables = [_with_folders(_read(file, words), file, path, words) for file in files]
+    tables = [_with_folders(_read(file, words), file, path) for file in files]
     columns = list(tables[0].cells.columns)
     for file, (cells, _) in zip(files, tables, strict=True):
         for column in (client, label):
@@ -101,16 +103,9 @@ def client_table(path: Path, client: str, label: str, regression: bool) -> Clien
                 has = cut(", ".join(cells.columns))
                 remedy = "FILE:client=COLUMN or FILE:label=COLUMN names another"
                 raise InputError(f"{file} has no column {shown(column)}: it has {has}; {remedy}")
-        if set(cells.columns) != set(columns) or len(set(cells.columns)) < len(cells.columns):
-            raise InputError(
-                f"{file} has other columns than {files[0]}, or a duplicate column: give all files the same columns"
-            )
+        if set(cells.columns) != set(columns):
+            raise InputError(f"{file} has other columns than {files[0]}: give all files the same columns")
         for column in columns:
-            if re.fullmatch(NAMELESS, column):
-                raise InputError(
-                    f"{file} has a column without a name, as pandas writes the numbers of rows: write the file with "
-                    "index=False, or name the column if it is a feature"
-                )
             _check(file, column, cells[column], number=column not in words)
     for column in columns:
         (_one_kind if column in words else _one_kind_of_number)(files, tables, column)
@@ -147,7 +142,7 @@ def _files(path: Path) -> list[Path]:
         return [path]
     files = []
     for folder, folders, names in os.walk(path):
-        folders[:] = [name for name in folders if "=" in name]
+        folders[:] = [name for name in folders if name.lstrip().find("=") > 0]
         files += [Path(folder, name) for name in names if Path(name).suffix in ENDINGS and name[0] not in "._"]
     for file in files:
         if not file.is_file():
@@ -157,15 +152,14 @@ def _files(path: Path) -> list[Path]:
     return sorted(files)
 
 
-def _with_folders(table: FileTable, file: Path, path: Path, words: Sequence[str]) -> FileTable:
+def _with_folders(table: FileTable, file: Path, path: Path) -> FileTable:
     """Return a table with a column for each folder column=value between it and `path`."""
     cells = table.cells
     for name in file.relative_to(path).parts[:-1]:
         column, _, value = unquote(name).partition("=")
         if column in cells.columns:
             raise InputError(f"{file} and its folder {name} both have a column {shown(column)}: leave one out")
-        number = None if column in words else _number(value)
-        cells = cells.assign(**{column: float(number) if number is not None else pd.Series(value, cells.index, object)})
+        cells = cells.assign(**{column: pd.Series(None if value == NO_VALUE else value, cells.index, object)})
     return table._replace(cells=cells)
 
 
@@ -178,7 +172,8 @@ def _read(file: Path, words: Sequence[str]) -> FileTable:
     except PermissionError:
         raise InputError(f"{file} cannot be read (no permission): make it readable") from None
     except pd.errors.ParserWarning:
-        raise InputError(f"{file} has rows with more cells than its header line: give as many in each") from None
+        names = cut(", ".join(_header(file)[0]))
+        raise InputError(f"{file} has rows with more cells than its header line {names}: give equally many") from None
     except (OSError, ValueError, TypeError, KeyError, RuntimeError, MemoryError, csv.Error, pa.ArrowException) as error:
         kind, remedy = KINDS[file.suffix]
         reason = str(error).strip().splitlines()
@@ -221,10 +216,11 @@ def _csv(file: Path, words: Sequence[str]) -> FileTable:
 def _parquet(file: Path, words: Sequence[str]) -> FileTable:
     content = pq.ParquetFile(file).read()
     content = content.drop_columns(sorted(_row_names(content.schema) & {*content.column_names} - {*words}))
+    _check_names(file, content.column_names)
     for place, field in enumerate(content.schema):
         if pa.types.is_decimal(field.type) and field.name not in words:
             content = content.set_column(place, field.name, content.column(place).cast(pa.float64()))
-    of_words = {column: content[column] for column in words if content.column_names.count(column) == 1}
+    of_words = {column: content[column] for column in words if column in content.column_names}
     # The numbers of a column do not depend on what pandas noted beside it, which can be damaged.
     table = content.to_pandas(ignore_metadata=True)
     kinds = {}
@@ -279,7 +275,7 @@ def _words(file: Path, column: str, values: pa.ChunkedArray, *, client: bool) ->
 
 def _lists(file: Path, column: str) -> InputError:
     return InputError(
-        f"{file}: {shown(column)} has lists in its cells: give one number or word per cell, or write a "
+        f"{file}: {shown(column)} has lists or structures in its cells: give one number or word per cell, or write a "
         "task of your own, as for images (docs/adding-a-network.md)"
     )
 
@@ -318,22 +314,32 @@ def _header(file: Path) -> tuple[list[str], str]:
     that separates them: a comma, or else a semicolon or a tab.
 
     Raises:
-        InputError: for a name that occurs twice, which pandas would change.
+        InputError: for a name that is missing or occurs twice, which pandas would change.
         ValueError: where there is no such line, or it is not UTF-8.
     """
     with open(file, encoding="utf-8-sig", newline="") as lines:
         names = next((row for row in csv.reader(lines) if row), None)
-    if names is None:
-        raise ValueError("it has no header line")
+    if names is None or "\0" in "".join(names):
+        raise ValueError("it has no header line in UTF-8")
     separator = ","
     for letter in ";\t":
         if len(names) == 1 and letter in names[0]:
             names, separator = next(csv.reader(names, delimiter=letter)), letter
     names = [name.strip() for name in names]
-    for name in names:
-        if name and names.count(name) > 1:
-            raise InputError(f"{file} has several columns {shown(name)}: give each a name of its own")
+    _check_names(file, names)
     return names, separator
+
+
+def _check_names(file: Path, names: Sequence[str]) -> None:
+    """Refuse a column without a name, and a name that several columns have."""
+    for name, number in Counter(names).items():
+        if re.fullmatch(NAMELESS, name):
+            raise InputError(
+                f"{file} has a column without a name, as pandas writes the numbers of rows, among {shown(names)}: "
+                "write the file with index=False, or name the column if it is a feature"
+            )
+        if number > 1:
+            raise InputError(f"{file} has several columns {shown(name)}: give each a name of its own")
 
 
 def _check(file: Path, column: str, values: pd.Series, *, number: bool) -> None:
@@ -353,13 +359,14 @@ def _check(file: Path, column: str, values: pd.Series, *, number: bool) -> None:
                 f"{file}: {shown(column)} has {word} in row {rounded[0] + 1}, which may be rounded: {EXACT}"
             )
         return
-    if not pd.api.types.is_numeric_dtype(values) or pd.api.types.is_complex_dtype(values):
-        bad = np.flatnonzero(pd.to_numeric(values, errors="coerce").isna())
-        word = values.iloc[bad[0]] if len(bad) else ""
-        content = f"{shown(word)} in row {bad[0] + 1}" if len(bad) else str(values.dtype)
-        remedy = "write decimal points" if re.fullmatch(r"[+-]?\d*,\d+", str(word).strip()) else "give numbers"
+    text = values.dtype == object or pd.api.types.is_string_dtype(values)  # or long whole numbers
+    numbers = pd.to_numeric(values.astype(str), errors="coerce") if text else values
+    bad = np.flatnonzero(numbers.isna())
+    if len(bad) or not pd.api.types.is_numeric_dtype(numbers):
+        content = f"{shown(str(values.iloc[bad[0]]))} in row {bad[0] + 1}" if len(bad) else str(values.dtype)
+        remedy = "write decimal points and no commas" if re.search(r"\d?,\d", content) else "give numbers"
         raise InputError(f"{file}: {shown(column)} has {content}: {remedy}, or leave the column out")
-    infinite = np.flatnonzero(~np.isfinite(values.to_numpy(float)))
+    infinite = np.flatnonzero(~np.isfinite(numbers.to_numpy(float)))
     if len(infinite):
         raise InputError(f"{file}: {shown(column)} is infinite in row {infinite[0] + 1}: give finite numbers")
 

@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.comparison.problems import own_clients, problem
+from bench.data.read.tables import NO_VALUE, client_table
 from bench.data.tasks.by_user import BY_USER
-from bench.data.tasks.clients_file import clients_file
+from bench.data.tasks.clients_file import clients_file, read_clients
 from bench.errors import InputError
 from bench.models.additive import Additive
 
@@ -100,13 +101,14 @@ WRONG = [  # the table, options, what is said
     (TABLE[1:], {}, "client 'NA' has 4 examples: five at least; FILE:drop_small=True leaves out"),
     (TABLE.rename(columns={"y": ""}), {}, "a column without a name, as pandas writes the numbers of rows"),
     (TABLE.rename(columns={"y": "Unnamed: 0"}), {}, "a column without a name"),
-    (TABLE.assign(y="1,5"), {}, "'y' has '1,5' in row 1: write decimal points"),
+    (TABLE.assign(y="1,500"), {}, "'y' has '1,500' in row 1: write decimal points and no commas"),
+    (TABLE.assign(y="9" * 400), {}, "'y' is infinite in row 1"),
     (NUMBERS, {}, "'label' has numbers that are not whole: give classes, or choose regression"),
 ]
 
 
 def test_what_spreadsheets_and_databases_write_is_read(csv, tmp_path):
-    """Semicolons, spaces in the header, decimals, and a folder for each client."""
+    """Semicolons, spaces in the header, decimals, numbers as text, and a folder for each client."""
     task = clients_file(0, path=csv)
     text = csv.read_text()
     (tmp_path / "semicolons.csv").write_text(text.replace(",", ";"))
@@ -115,12 +117,26 @@ def test_what_spreadsheets_and_databases_write_is_read(csv, tmp_path):
     exact = exact.set_column(2, "y", exact["y"].cast(pa.decimal128(30, 3)))
     pq.write_table(exact, tmp_path / "decimals.parquet")
     TABLE.to_parquet(tmp_path / "folders", partition_cols=["client"], index=False)
-    for name in ("semicolons.csv", "spaces.csv", "decimals.parquet", "folders"):
+    TABLE.astype({"y": str}).to_parquet(tmp_path / "text.parquet", index=False)
+    for name in ("semicolons.csv", "spaces.csv", "decimals.parquet", "text.parquet", "folders"):
         same(task, clients_file(0, path=tmp_path / name))
+    (tmp_path / "long.csv").write_text(text.replace(".0,", "0" * 25 + ","))
+    inputs = read_clients(tmp_path / "long.csv").inputs
+    np.testing.assert_array_equal(inputs[:, 0], (1e25 * np.arange(45)).astype(np.float32))
     (tmp_path / "twice" / "client=b").mkdir(parents=True)
     TABLE.to_csv(tmp_path / "twice" / "client=b" / "more.csv", index=False)
     with pytest.raises(InputError, match="and its folder client=b both have a column 'client'"):
         clients_file(0, path=tmp_path / "twice")
+    (tmp_path / "folders" / "client=b").rename(tmp_path / "folders" / f"client={NO_VALUE}")
+    with pytest.raises(InputError, match="'client' is empty in row 1"):
+        client_table.__wrapped__(tmp_path / "folders", "client", "label", False)
+
+
+def test_a_name_of_two_columns_of_a_parquet_file_is_refused(tmp_path):
+    table = pa.Table.from_pandas(TABLE, preserve_index=False)
+    pq.write_table(table.append_column("client", table["client"]), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="has several columns 'client': give each a name of its own"):
+        clients_file(0, path=tmp_path / "a.parquet")
 
 
 def test_a_class_called_na_is_not_taken_for_a_missing_one(tmp_path):
