@@ -327,7 +327,7 @@ def _finite_outputs(ins: np.ndarray, outs: np.ndarray) -> tuple[np.ndarray, np.n
     def pilot_runs() -> np.ma.MaskedArray:
         return np.ma.masked_invalid(np.concatenate(pilot_of([ins, outs])))
 
-    exponent = np.frexp(np.abs(pilot_runs()).max(0).filled(0.0))[1]
+    exponent = np.frexp(np.ma.filled(np.abs(pilot_runs()).max(0), 0.0))[1]
     power = np.where(np.abs(exponent) > EXTREME_EXPONENT, -exponent, 0)
     limit = np.ldexp(1.0, exponent + power + EXTREME_EXPONENT)
     with np.errstate(over="ignore"):

@@ -144,6 +144,7 @@ def _accountants(sampling: str, steps: int, delta: float, named: str | None) -> 
 def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: str, accountant: str) -> float:
     """Return the sampling rate to account with; raises an InputError that names the option for an unusable value."""
     from bench.privacy import accounting, events
+    from bench.privacy.events import schedules
 
     samplings = (*events.SAMPLINGS, BINS)
     if sampling not in samplings:
@@ -169,7 +170,7 @@ def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: st
         events.require("sampling_rate", sampling_rate, sampling_rate == 1, "leave it out with sampling none")
     if sampling == BINS:
         bins = round(min(1 / sampling_rate, 1e300))  # the inverse of the smallest rates is infinite
-        most = events.schedules.MOST_BINS
+        most = schedules.MOST_BINS
         is_inverse = 1 < bins <= most and math.isclose(sampling_rate * bins, 1, rel_tol=1e-6)
         remedy = f"with sampling {BINS} it is 1/G, for G bins of 2 to {most:,}: give 0.5, 0.01 or the like"
         events.require("sampling_rate", sampling_rate, is_inverse, remedy)
