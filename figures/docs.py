@@ -230,7 +230,10 @@ def compiled_part(folder: Path) -> str:
             }
             for line in found["compiled"]
         ]
-        about = f"Compiled on {found['date']} for {found['device']} with jax {found['jax']}; of a round, or a step:"
+        about = (
+            f"Compiled on {found['date']} for {found['device']} with jax {found['jax']}; for a round of all points, or a "
+            "step:"
+        )
         parts.append(f"{about}\n\n{markdown(pd.DataFrame(rows))}")
     return "\n".join(parts)
 

@@ -88,23 +88,19 @@ def users_grid(method: str, make: Callable[[int], Task], number: int) -> Grid:
 
 def probes() -> list[Probe]:
     """Return all measurements, those that matter most first."""
-    steps = {"CNN of 26,010 parameters": pfl.CNN, **pfl.COLOUR, "linear on scattering features": pfl.SCATTERING}
+    steps = {"CNN of digits": pfl.CNN, **pfl.COLOUR, "scattering + linear": pfl.SCATTERING}
     of_users = [
-        ("linear model of 10 features, DP-FedAvg", "dp_fedavg", users.generated, (10**3, 10**5)),
-        ("network of 26,000 parameters, PPSGD", "ppsgd", random_digits, (10**3, 10**4)),
+        ("DP-FedAvg, linear", "dp_fedavg", users.generated, (10**3, 10**5)),
+        ("PPSGD, CNN of digits", "ppsgd", random_digits, (10**3, 10**4)),
     ]
     return [
         *(
-            Probe(f"{sweep}, C = {norm}, the published grid", partial(published_grid, sweep, norm), 1,
-                  "rounds of a point/s")
+            Probe(sweep, partial(published_grid, sweep, norm), 1, "rounds of a point/s")
             for sweep, norm in NORMS_SHOWN.items()
         ),
+        *(Probe(f"Table 4, {model}", partial(cell, model), EPOCHS, "s") for model in MODELS),
         *(
-            Probe(f"Bhaskar et al., Table 4, {model}: {EPOCHS} rounds of 10 clients", partial(cell, model), EPOCHS, "s")
-            for model in MODELS
-        ),
-        *(
-            Probe(f"DP-SGD, {name}, batch {pfl.BATCH}", partial(pfl.step, *arguments), pfl.BATCH, "examples/s")
+            Probe(f"DP-SGD, {name}", partial(pfl.step, *arguments), pfl.BATCH, "examples/s")
             for name, arguments in steps.items()
         ),
         *(

@@ -12,7 +12,7 @@ from bench.errors import InputError
 from bench.perf import compiled
 
 COMMITTED = Path(__file__).parents[2] / "results" / "compiled-for-h100.json"
-SMALL = ("DP-SGD, CNN of 26,010 parameters, batch 256", "linear model of 10 features, DP-FedAvg, 1,000 users")
+SMALL = ("DP-SGD, CNN of digits", "DP-FedAvg, linear, 1,000 users")
 PROGRAM = """
 %looked_up (a: f32[1000,8], b: s32[5]) -> f32[5,8] {
   %a = f32[1000,8]{1,0} parameter(0)
