@@ -173,7 +173,9 @@ def own_runs(folder: Path, protocol: Protocol, problem: Problem) -> Stored:
     tried, tested, left_out = [], [], {}
     for label, runs in part_files.read(folder / TEST).groupby("algorithm", sort=False):
         of_method = tuning[tuning["algorithm"] == label]
-        if not (what := no_numbers(of_method, [problem.tuned_by])):
+        what = "" if is_name(label) else "its name cannot be shown"
+        what = what or no_numbers(of_method, [problem.tuned_by]) or no_numbers(runs, [problem.metric])
+        if not what:
             runs = runs.merge(choose(of_method, metric=problem.tuned_by, best=problem.best), on=KEYS)
             what = fault(of_method, runs, protocol, problem, {"algorithm": label})
         if what:
@@ -182,7 +184,7 @@ def own_runs(folder: Path, protocol: Protocol, problem: Problem) -> Stored:
             tried.append(of_method)
             tested.append(with_spent(runs))
     if not tested:
-        label, what = next(iter(left_out.items()))
+        label, what = next(iter(left_out.items()), (TEST, "no rows"))
         raise InputError(
             f"{folder} has no method whose runs follow its protocol ({label}: {what}): move it elsewhere and run "
             f"`python -m bench board {folder.name}` again"

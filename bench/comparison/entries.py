@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from pandas.api.types import is_numeric_dtype, is_string_dtype
 
 from bench.algorithms import ALGORITHMS
 from bench.analysis import metric_limits as possible
@@ -29,9 +30,11 @@ from bench.store import part_files
 
 ENTRIES = "entries"
 UNUSUAL = r"[^\w .-]"  # in the name of a folder that somebody else chose
-NUMBERS = ["target_epsilon", "trial", "setting", "rounds", "num_rounds", "delta", "epsilon"]  # columns of all runs
-TEXTS = ["algorithm", "task", "source", "commit"]  # columns that tables show
+NUMBERS = ["target_epsilon", "trial", "setting", "rounds", "num_rounds", "delta", "epsilon", "version"]  # of all runs
+SHOWN = ["algorithm", "task", "source", "commit"]  # text that tables show
+TEXTS = [*SHOWN, "checksum", "reading", *PANEL]
 MORE_NUMBERS = ("epsilon", *COSTS, TUNED)  # columns that begin so are numbers where they are there
+MOST_ROWS, MOST_COLUMNS = 500_000, 10_000  # of an entry
 
 
 def write_entry(board: Path, label: str, comparison: Comparison) -> Path:
@@ -126,19 +129,29 @@ def _read(
     if differ := differences(stored, protocol):
         entry, board = (getattr(conditions, differ[0]) for conditions in (stored, protocol))
         raise InputError(f"it was run with {differ[0]} {shown(entry)}, but the board with {board}: {remedy}")
-    if label in (problem.baselines or {}) or label in set(evaluations["algorithm"]):
+    taken = {*(problem.baselines or {}), *evaluations["algorithm"], *ALGORITHMS} - ({label} & {*ALGORITHMS})
+    if label.casefold() in map(str.casefold, taken):
         raise InputError("it has the name of a method of the board: rename the function, and add it again")
+    shapes = [part_files.shape(path) for stage in stages for path in part_files.parts_in(stage)]
+    num_rows, num_columns = sum(rows for rows, _ in shapes), max(columns for _, columns in shapes)
+    if num_rows > MOST_ROWS or num_columns > MOST_COLUMNS:
+        most = f"at most {MOST_ROWS:,} of {MOST_COLUMNS:,}"
+        raise InputError(f"it has {num_rows:,} rows of {num_columns:,} columns, but an entry {most}: {remedy}")
+    columns = {*evaluations, problem.tuned_by, "look", "protects_against"}  # others are its own, and shown nowhere
     try:
-        tried, tested = map(part_files.read, stages)
+        tried, tested = (part_files.read(stage, only=columns) for stage in stages)
     except InputError as why:
         raise InputError(f"{str(why).removesuffix(f': {part_files.REDO}')}: {remedy}") from None
     facts = {} if label in ALGORITHMS else {"num_rounds": protocol.rounds}
+    what = fault(tried, tested, protocol, problem, {"algorithm": label, **facts})
     version = ALGORITHMS[label].version if label in ALGORITHMS else tested["version"].iloc[0]
     of_board = {name: evaluations[name].iloc[0] for name in ("task", "checksum")}
-    what = fault(tried, tested, protocol, problem, {"algorithm": label, **facts})
     if what or (what := unlike(tested, {**of_board, "version": version})):
         raise InputError(f"{what}: {remedy}")
-    return tried, with_spent(tested[[name for name in tested if name in evaluations or name == "protects_against"]])
+    for name in {*tested} & {*evaluations}:
+        if is_numeric_dtype(tested[name]) != is_numeric_dtype(evaluations[name]):
+            raise InputError(f"its {name} is {tested[name].dtype}, and that of the board is not: {remedy}")
+    return tried, with_spent(tested)
 
 
 def fault(
@@ -199,15 +212,20 @@ def no_numbers(rows: pd.DataFrame, scores: Sequence[str]) -> str:
         rows: of runs.
         scores: columns with scores, of which the first must be there; those on drawn users begin with their names.
     """
-    for name in (*NUMBERS, scores[0], *TEXTS, "checksum", "reading", *PANEL):
+    for name in (*NUMBERS, scores[0], *TEXTS):
         if name not in rows:
             return f"there is no column {name}"
+    if rows.empty:
+        return "there are no rows"
     for name in [*NUMBERS, *(name for name in map(str, rows) if name.startswith((*scores, *MORE_NUMBERS)))]:
         if rows[name].dtype.kind not in "iuf":
             return f"{name} is {shown(rows[name].tolist()[0])}, which is no number"
         if name in NUMBERS and name != "epsilon" and rows[name].isna().any():
             return f"{name} is missing in some rows"
     for name in (*TEXTS, "scale", "protects_against"):
+        if name in rows and not is_string_dtype(rows[name]):
+            return f"{name} is {shown(rows[name].tolist()[0])}, which is no text"
+    for name in (*SHOWN, "scale", "protects_against"):
         for text in rows[name].unique() if name in rows else ():
             if not is_name(text, longest=200):
                 return f"{name} is {shown(text)}, which no table can show"

@@ -90,13 +90,13 @@ def read_protocol(folder: Path) -> Protocol:
         InputError: where the folder has no readable protocol.
     """
     path = folder / PROTOCOL
-    try:
-        return Protocol.model_validate_json(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
+    if not path.is_file():
         raise InputError(
             f"{folder} is not the folder of a board's task, as it has no {PROTOCOL}: run `python -m bench board TASK` "
             "first, for a task of the board; data of your own have none"
-        ) from None
+        )
+    try:
+        return Protocol.model_validate_json(path.read_bytes())
     except OSError as error:
         why = str(error.strerror)
     except ValidationError as error:

@@ -116,6 +116,15 @@ def read_part(
     return table
 
 
+def shape(path: Path) -> tuple[int, int]:
+    """Return the number of rows and of columns of a part; 0 where it cannot be read."""
+    try:
+        found = pq.read_metadata(path) if path.is_file() else None
+    except (pa.ArrowException, OSError):
+        found = None
+    return (found.num_rows, found.num_columns) if found else (0, 0)
+
+
 def readable_parts(
     folder: Path, problems: list[str], remedy: str = REDO, only: Collection[str] | None = None
 ) -> Iterator[tuple[Path, pa.Table]]:
@@ -171,7 +180,7 @@ def read(
     if categories:  # each column by itself, without copying numbers: the table is read only, and not used further
         rows = _sorted_categories(table.unify_dictionaries().to_pandas(split_blocks=True, self_destruct=True))
     else:
-        rows = table.to_pandas()
+        rows = table.to_pandas(ignore_metadata=True)  # what pandas noted may not fit the columns
     doubled = rows.duplicated([*IDENTITY, "rounds"])
     if doubled.any():
         file = np.repeat(np.arange(len(tables)), [len(table) for table in tables.values()])[int(np.argmax(doubled))]

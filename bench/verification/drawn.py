@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from bench.errors import InputError
 from bench.store.complete_runs import made_on_cpus
-from bench.store.part_files import IDENTITY, UnusablePart, parts_in, read_part, readable_parts
+from bench.store.part_files import IDENTITY, UnusablePart, parts_in, read_part, readable_parts, shape
 
 SLOWDOWN = 25.0  # how much longer a run takes by itself than its share of many trained together, at most: ppsgd_longer
 LEAST_S = 5.0  # of making a run's data and compiling its program, for which recorded times are those of a warm cache
@@ -61,7 +60,7 @@ class Folder:
     @cached_property
     def sizes(self) -> np.ndarray:
         """Rows of each part; 0 of a file that is no table, so that nothing is drawn from it."""
-        return np.array([_num_rows(part) for part in self.parts], float)
+        return np.array([shape(part)[0] for part in self.parts], float)
 
     def draw(self, rng: np.random.Generator) -> Run:
         """Return one run, with a probability in proportion to its number of rows.
@@ -147,13 +146,6 @@ def draw(folders: Sequence[Folder], num: int, seconds: float, seed: int) -> Samp
             continue
         runs[key], seconds_left = run, seconds_left - run.seconds
     return Sample(list(runs.values()), list(damaged), too_long, accelerated, seconds - seconds_left)
-
-
-def _num_rows(part: Path) -> int:
-    try:
-        return pq.read_metadata(part).num_rows
-    except (pa.ArrowException, OSError):
-        return 0
 
 
 def _number(value: Any) -> float:

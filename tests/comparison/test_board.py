@@ -101,16 +101,21 @@ def test_an_entry_is_named_before_anything_is_run(small, tmp_path, caplog, monke
 def test_a_method_of_the_board_that_breaks_its_protocol_is_left_out(small, monkeypatch):
     read, changed = boards.part_files.read, {"epsilon_tight": 1e6}
 
-    def altered(folder):
-        rows = read(folder)
+    def altered(folder, **options):
+        rows = read(folder, **options)
         return rows.assign(**changed) if folder.parent == small.folder and folder.name == "test" else rows
 
     monkeypatch.setattr(boards.part_files, "read", altered)
     found = boards.read_board(small.folder, small.plan)
     assert found.left_out == {"Global private SGD": "it spent epsilon 1e+06 at the target 1"}
     assert set(found.evaluations["algorithm"]) == {"Local learning", "renamed"}
-    changed |= {"excess_risk": "best"}
-    with pytest.raises(InputError, match=r"no method whose runs follow .*excess_risk is 'best', which is no number"):
+    for name in ("excess_risk", "target_epsilon", "version"):
+        changed.clear()
+        changed[name] = "best"
+        with pytest.raises(InputError, match=rf"no method whose runs follow .*{name} is 'best', which is no number"):
+            boards.read_board(small.folder, small.plan)
+    monkeypatch.setattr(boards.part_files, "read", lambda folder, **options: read(folder, **options)[:0])
+    with pytest.raises(InputError, match=r"no method whose runs follow its protocol \(test: no rows\)"):
         boards.read_board(small.folder, small.plan)
 
 
@@ -243,8 +248,8 @@ def test_results_by_another_protocol_are_never_mixed_in(out):
 def test_results_of_another_version_or_of_other_data_are_refused(out, monkeypatch, column, said):
     read = boards.part_files.read
 
-    def altered(folder):
-        rows = read(folder)
+    def altered(folder, **options):
+        rows = read(folder, **options)
         return rows.assign(**{column: 99.0 if column == "version" else "other"})
 
     monkeypatch.setattr(boards.part_files, "read", altered)
@@ -257,8 +262,8 @@ def test_results_of_another_version_or_of_other_data_are_refused(out, monkeypatc
 def test_a_method_whose_runs_are_not_all_there_is_left_out_by_name(out, monkeypatch):
     read = boards.part_files.read
 
-    def fewer(folder):
-        rows = read(folder)
+    def fewer(folder, **options):
+        rows = read(folder, **options)
         gone = (rows["algorithm"] == "Global private SGD") & (rows["trial"] == 1) & (rows["target_epsilon"] == 4)
         return rows[~gone]
 

@@ -1,6 +1,7 @@
 """Boards of others: entries and protocols that are wrong in one way each, and what becomes of them."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -92,6 +93,15 @@ def _with_more_columns(entry: Path) -> None:
         column(name, "x", BOTH)(entry)
 
 
+def _with_many_columns(found: pd.DataFrame) -> pd.DataFrame:
+    return found.join(pd.DataFrame(0.0, found.index, [f"c{place}" for place in range(10_000)]))
+
+
+def _piped(entry: Path) -> None:
+    (entry / PROTOCOL).unlink()
+    os.mkfifo(entry / PROTOCOL)
+
+
 def called(name: str) -> Callable[[Path], None]:
     """An entry of another name."""
 
@@ -121,9 +131,13 @@ WRONG: dict[str, Callable[[Path], None]] = {  # what is wrong with an entry -> h
     "epsilon above its target": column("epsilon_tight", 1e6),
     "epsilon not computed": column("epsilon_tight", np.nan),
     "epsilon below 0": column("epsilon_tight", -1e9),
+    "epsilon that is no number": column("epsilon_tight", b"1"),
+    "text that is none": rows(lambda found: found.assign(source=[["made up"]] * len(found))),
+    "columns without end": rows(_with_many_columns),
     "data of another task": column("task", "other"),
     "letters that look like another's": called("\u0440\u0440sgd"),
     "name of Python's own": called("__class__"),
+    "name of a built-in method in capitals": called("DP_FedAvg"),
     "another way of accounting": column("reading", "nosuch"),
     "splits": rows(lambda found: found.assign(trial=found["trial"] + 7), BOTH),
     "one split twice": rows(_doubled),
@@ -148,6 +162,7 @@ WRONG: dict[str, Callable[[Path], None]] = {  # what is wrong with an entry -> h
     "name with a link": called("[x](javascript:alert(1))"),
     "longest name": column("algorithm", "a" * 5000, BOTH),
     "no protocol": lambda entry: (entry / PROTOCOL).unlink(),
+    "a pipe for a protocol": _piped,
     "protocol of another delta": protocol(delta=0.5),
     "protocol with text": protocol(seeds="2"),
     "deep protocol": text("[" * 100_000),

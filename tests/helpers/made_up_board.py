@@ -97,7 +97,7 @@ def _write_runs(folder: Path, scores: dict, on: Problem) -> None:
             },
             **{"clipping": "fixed", "step_size": (trial + 1) / 10, "privacy_unit": on.privacy_unit, "clip_norm": 2.0},
             **{on.metric: score if rounds else 0.0, "epsilon": 0.999 * epsilon, "delta": 1e-4},
-            **{"source": "generated", "commit": "0123456789ab", "checksum": ""},
+            **{"source": "generated", "commit": "0123456789ab", "checksum": "", "version": 1},
         }
         for method, by_epsilon in scores.items()
         for epsilon, of_splits in by_epsilon.items()
