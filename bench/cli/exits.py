@@ -49,14 +49,6 @@ def exit_status(app: typer.Typer) -> int:
         if isinstance(error.__cause__, EOFError):  # typer takes it for the end of typed input
             raise error.__cause__ from None
         code = 130
-    except RecursionError:
-        print("error: the input is nested too deeply: simplify it", file=sys.stderr)
-        return 2
-    except UnicodeError as error:
-        print(
-            f"error: a name or file is not in UTF-8 ({in_one_line(error)}): rename it, or convert it", file=sys.stderr
-        )
-        return 2
     except Exception as error:
         if TRACEBACK in os.environ:
             raise
@@ -80,6 +72,10 @@ def _run(app: typer.Typer) -> int:
 
 def _of_exception(error: Exception) -> tuple[str, int]:
     """Return a line for an exception that is not about an input, and the exit status."""
+    if isinstance(error, RecursionError):
+        return "the input is nested too deeply: simplify it", 2
+    if isinstance(error, UnicodeError):
+        return f"a name or file is not in UTF-8 ({in_one_line(error)}): rename it, or convert it", 2
     if isinstance(error, MemoryError) or NO_MEMORY.search(str(error)):
         return f"out of memory ({in_one_line(error)}): free some memory, or use fewer --workers", 2
     if isinstance(error, OSError) and error.filename is None:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from bench.errors import InputError, expanded, shown, unknown_name
+from bench.errors import InputError, cut, expanded, unknown_name
 
 Result = TypeVar("Result")
 ANY = "any"
@@ -41,10 +41,9 @@ class DataFiles:
         if path:
             try:
                 os.listdir(path)
-            except OSError as error:
-                raise InputError(f"{path}: {error.strerror}: give BENCH_DATA another folder.") from None
-            except ValueError:  # a NUL character
-                raise InputError(f"{shown(str(path))} is not a path: give BENCH_DATA another folder.") from None
+            except (OSError, ValueError) as error:  # a NUL character
+                why = getattr(error, "strerror", error)
+                raise InputError(f"{cut(str(path))}: {why}: give BENCH_DATA another folder.") from None
         object.__setattr__(self, "data_dir", path)
         object.__setattr__(self, "source", source)
 

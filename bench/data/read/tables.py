@@ -19,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.errors import InputError, cut, shown
+from bench.errors import InputError, cut, in_one_line, shown
 
 CLIENT, LABEL = "client", "label"  # columns, unless the caller names others
 KINDS = {  # ending -> what such a file is, and what to do where it cannot be read
@@ -136,17 +136,13 @@ def is_table(path: Path) -> bool:
 
 
 def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        if not path.is_file():
-            raise InputError(f"{path} is not a file or folder: give one of CSV or Parquet")
-        return [path]
-    files = []
+    files = [] if path.is_dir() else [path]
     for folder, folders, names in os.walk(path):
         folders[:] = [name for name in folders if name.lstrip().find("=") > 0]
         files += [Path(folder, name) for name in names if Path(name).suffix in ENDINGS and name[0] not in "._"]
     for file in files:
         if not file.is_file():
-            raise InputError(f"{file} is not a regular file: move it elsewhere")
+            raise InputError(f"{file} is not a regular file: give CSV or Parquet files")
     if not files:
         raise InputError(f"{path} has no file that ends in {' or '.join(ENDINGS)}: put some there")
     return sorted(files)
@@ -176,10 +172,7 @@ def _read(file: Path, words: Sequence[str]) -> FileTable:
         raise InputError(f"{file} has rows with more cells than its header line {names}: give equally many") from None
     except (OSError, ValueError, TypeError, KeyError, RuntimeError, MemoryError, csv.Error, pa.ArrowException) as error:
         kind, remedy = KINDS[file.suffix]
-        reason = str(error).strip().splitlines()
-        raise InputError(
-            f"{file} cannot be read as {kind} ({cut(reason[0]) if reason else type(error).__name__}): {remedy}"
-        ) from None
+        raise InputError(f"{file} cannot be read as {kind} ({cut(in_one_line(error))}): {remedy}") from None
 
 
 def _csv(file: Path, words: Sequence[str]) -> FileTable:
@@ -266,18 +259,9 @@ def _words(file: Path, column: str, values: pa.ChunkedArray, *, client: bool) ->
         return DECIMAL, pd.Series(numbers.to_numpy(str), dtype=object).where(numbers.notna(), None)
     is_whole = pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    if pa.types.is_nested(kind):
-        raise _lists(file, column)
     if not (is_whole or text or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_null(kind)):
         raise InputError(f"{file}: {column!r} has values of type {kind}: write them as words or whole numbers")
     return WHOLE if is_whole else WORDS, pd.Series(values.cast(pa.large_string()).to_pylist(), dtype=object)
-
-
-def _lists(file: Path, column: str) -> InputError:
-    return InputError(
-        f"{file}: {shown(column)} has lists or structures in its cells: give one number or word per cell, or write a "
-        "task of your own, as for images (docs/adding-a-network.md)"
-    )
 
 
 def _one_kind(files: Sequence[Path], tables: Sequence[FileTable], column: str) -> None:
@@ -345,7 +329,10 @@ def _check_names(file: Path, names: Sequence[str]) -> None:
 def _check(file: Path, column: str, values: pd.Series, *, number: bool) -> None:
     """Refuse an invalid column, with the row of the first bad cell (the first row is 1)."""
     if values.dtype == object and any(isinstance(value, list | dict | np.ndarray) for value in values):
-        raise _lists(file, column)
+        raise InputError(
+            f"{file}: {shown(column)} has lists in its cells: give one number or word per cell, or write a task of "
+            "your own, as for images (docs/adding-a-network.md)"
+        )
     missing = np.flatnonzero(values.isna())
     if len(missing):
         raise InputError(f"{file}: {shown(column)} is empty in row {missing[0] + 1}: leave the row out, or fill it in")

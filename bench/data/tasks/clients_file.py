@@ -61,8 +61,7 @@ def _read(path: Path, network: bool = False) -> Clients:
         raise InputError(f"{path}: clients are {clients.dtype}: give names or whole numbers")
     if clients.dtype.kind == "f":
         if not np.isfinite(clients).all():
-            fault = "clients has values that are not numbers"
-            raise InputError(f"{path}: {fault}: give each example the name of its client")
+            raise InputError(f"{path}: clients has values that are not numbers: name the client of each example")
         rounded = np.abs(clients) > 2.0 ** (np.finfo(clients.dtype).nmant + 1)
         if rounded.any():
             row = int(np.argmax(rounded))
