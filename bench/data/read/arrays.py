@@ -48,9 +48,7 @@ def read_arrays(
         else:
             with content:
                 check_size(PACKED * sum(member.file_size for member in content.zip.infolist()))
-                arrays = {
-                    member: np.asarray(content[member]) for member in content.files if member in (only or content)
-                }
+                arrays = {each: np.asarray(content[each]) for each in content.files if each in (only or content)}
     except InputError:
         raise
     except Exception as error:  # a damaged, encrypted or foreign archive raises a dozen kinds
