@@ -348,7 +348,7 @@ def _check(file: Path, column: str, values: pd.Series, *, number: bool) -> None:
         return
     text = values.dtype == object or pd.api.types.is_string_dtype(values)  # or long whole numbers
     numbers = pd.to_numeric(values.astype(str), errors="coerce") if text else values
-    bad = np.flatnonzero(numbers.isna())
+    bad = np.flatnonzero(numbers.isna()) if text else []
     if len(bad) or not pd.api.types.is_numeric_dtype(numbers):
         content = f"{shown(str(values.iloc[bad[0]]))} in row {bad[0] + 1}" if len(bad) else str(values.dtype)
         remedy = "write decimal points and no commas" if re.search(r"\d?,\d", content) else "give numbers"
