@@ -132,7 +132,7 @@ WRONG: dict[str, Callable[[Path], None]] = {  # what is wrong with an entry -> h
     "epsilon not computed": column("epsilon_tight", np.nan),
     "epsilon below 0": column("epsilon_tight", -1e9),
     "epsilon that is no number": column("epsilon_tight", b"1"),
-    "text that is none": rows(lambda found: found.assign(source=[["made up"]] * len(found))),
+    "text that is none": rows(lambda found: found.assign(source=pd.Series([["made up"]] * len(found), found.index))),
     "columns without end": rows(_with_many_columns),
     "data of another task": column("task", "other"),
     "letters that look like another's": called("\u0440\u0440sgd"),
