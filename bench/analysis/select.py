@@ -198,7 +198,9 @@ def half_width(std, count):
     return stdtrit(np.maximum(np.asarray(count) - 1, 1), 0.975) * std / np.sqrt(count)
 
 
-def interval(rows: pd.DataFrame, *, by: Sequence[str], value: str, log: bool = False) -> pd.DataFrame:
+def interval(
+    rows: pd.DataFrame, *, by: Sequence[str], value: str, log: bool = False, means: Sequence[str] = ()
+) -> pd.DataFrame:
     """Return the mean over repetitions with its 95 % confidence interval (Student's t), one row per group.
 
     Args:
@@ -206,11 +208,12 @@ def interval(rows: pd.DataFrame, *, by: Sequence[str], value: str, log: bool = F
         by: columns of a group.
         value: the column to average.
         log: average logarithms, for a positive quantity on a logarithmic axis.
+        means: further columns, whose arithmetic mean in the group is kept.
 
     Returns:
-        The columns of `by`, then `value`, "low", "high" and "repetitions". With one repetition there is no interval, so
-        low and high are NaN. Where one repetition is not finite, all three are not finite, since it is not averaged
-        away.
+        The columns of `by`, then `value`, "low", "high", "repetitions", and `means`. With one repetition there is no
+        interval, so low and high are NaN. Where one repetition is not finite, all three are not finite, since it is not
+        averaged away.
     """
     grouped = _finite_values(rows[value], log).groupby([rows[c] for c in by], observed=True)
     mean, std, count = grouped.mean(), grouped.std(ddof=1), grouped.size()
@@ -218,7 +221,15 @@ def interval(rows: pd.DataFrame, *, by: Sequence[str], value: str, log: bool = F
     half = half_width(std, count)
     back = np.exp if log else (lambda x: x)
     table = pd.DataFrame({value: back(mean), "low": back(mean - half), "high": back(mean + half), "repetitions": count})
+    if means:
+        table = table.join(rows.groupby(list(by), observed=True)[list(means)].mean())
     return table.reset_index()
+
+
+def beside(rows: pd.DataFrame, *, by: Sequence[str], value: str, log: bool = False) -> pd.DataFrame:
+    """Return the `interval` of a second number of a table: the columns of `by`, value, "VALUE_low", "VALUE_high"."""
+    table = interval(rows, by=by, value=value, log=log).drop(columns="repetitions")
+    return table.rename(columns={"low": f"{value}_low", "high": f"{value}_high"})
 
 
 def averaged(rows: pd.DataFrame, *, by: Sequence[str], value: str) -> pd.DataFrame:

@@ -5,9 +5,10 @@ columns of panels that do not fit are stacked, titles, labels and legends are br
 would overlap lose them.
 """
 
+import itertools
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, overload
@@ -21,6 +22,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
@@ -388,6 +390,52 @@ def curve(ax: Axes, table: pd.DataFrame, x: str, y: str, *, band: bool = True, *
             ax.fill_between(table[x], table["low"], table["high"], color=look["color"], alpha=0.15, linewidth=0)
 
 
+def curves(ax: Axes, table: pd.DataFrame, by: str, looks: Mapping[Any, Look], x: str, y: str, **change) -> None:
+    """Draw the `curve` of each value of the column `by` that has a look, with these changes of it."""
+    for value, look in looks.items():
+        changed: Look = look | change
+        curve(ax, table[table[by] == value], x, y, **changed)
+
+
+def stretch(ax: Axes, table: pd.DataFrame, x: str) -> None:
+    """Stretch the axes to include the intervals, which `curve` does not do."""
+    for end in ("low", "high"):
+        ax.update_datalim(table.loc[np.isfinite(table[end]), [x, end]].to_numpy())
+    ax.autoscale_view()
+
+
+def handles(
+    table: pd.DataFrame, by: str, looks: Mapping[Any, Look], words: Mapping[Any, str] | None = None, **change
+) -> list[Line2D]:
+    """Return legend entries of the values of the column `by` that have a look, in words where given."""
+    changed = {value: looks[value] | change for value in present(table, by, looks)}
+    return [Line2D([], [], label=(words or {}).get(value, value), **look) for value, look in changed.items()]
+
+
+def panels(
+    axes: np.ndarray, table: pd.DataFrame, **by: Sequence[Any]
+) -> Iterator[tuple[Axes, pd.DataFrame, tuple[Any, ...]]]:
+    """Yield each panel with its rows of the table and its value of every column.
+
+    Args:
+        axes: [rows, columns], or panels that stand side by side.
+        table: with the numbers of all panels.
+        by: column -> its values, in the order of the panels: of the rows of panels first.
+    """
+    for ax, values in zip(np.ravel(axes), itertools.product(*by.values()), strict=False):
+        chosen = [table[name] == value for name, value in zip(by, values, strict=True)]
+        yield ax, table[np.logical_and.reduce(chosen)], values
+
+
+def label(axes: np.ndarray, x: str, *y: str) -> None:
+    """Write the label of the horizontal axis under the last of the rows of panels, and those of the vertical axes
+    beside each row, from the first on. axes: [rows, columns]."""
+    for ax in axes[-1]:
+        ax.set_xlabel(x)
+    for ax, words in zip(axes[:, 0], y if len(y) > 1 else y * len(axes), strict=True):
+        ax.set_ylabel(words)
+
+
 def nothing(ax: Axes, table: pd.DataFrame) -> None:
     """Say why a panel is empty: there are no rows for it, or all of them diverged."""
     ax.text(
@@ -429,6 +477,13 @@ def plain_log_ticks(axis, subs: Sequence[float] = (1,)) -> None:
     axis.set_major_locator(LogLocator(subs=subs, numticks=12))
     axis.set_major_formatter(FuncFormatter(label))
     axis.set_minor_locator(NullLocator())
+
+
+def ticks(ax: Axes, values: Sequence[float], **scale) -> None:
+    """Make the horizontal axis logarithmic, with ticks at these values and no others, written as plain numbers."""
+    ax.set_xscale("log", **scale)
+    ax.set_xticks(values, [f"{value:g}" for value in values])
+    ax.xaxis.set_minor_locator(NullLocator())
 
 
 CUT = "Curves or intervals that go beyond a panel are cut off there."
@@ -473,3 +528,18 @@ def footer(
         return  # the caption contains it
     lines = textwrap.wrap(below, int(figure.get_figwidth() * 18))
     figure.text(0.01, -0.01, "\n".join(lines), fontsize=7.5, color="#444444", va="top", linespacing=1.35)
+
+
+def finish(
+    figure: Sheet,
+    table: pd.DataFrame,
+    title: str,
+    legends: Sequence[Sequence[Any]],
+    *notes: str,
+    differs: str = "",
+    unequal: str = UNEQUAL,
+) -> Sheet:
+    """Draw `head`, with rows of legend, and `footer`, and return the figure."""
+    head(figure, title, *legends)
+    footer(figure, table, *notes, differs=differs, unequal=unequal)
+    return figure

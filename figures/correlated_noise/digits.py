@@ -42,38 +42,34 @@ def tuned(runs: pd.DataFrame) -> pd.DataFrame:
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Final test accuracy by curve and noise, with the proven epsilon and that of the paper's accountant."""
     best, by = tuned(runs), ["algorithm", "level"]
-    out = select.interval(best, by=by, value="test_accuracy")
-    told = best.groupby(by)[["noise_multiplier", "epsilon_worst_case", "epsilon", "step_size"]].mean().reset_index()
-    out = out.merge(told, on=by).merge(best.groupby(by)["edge"].first().reset_index(), on=by)
+    told = ["noise_multiplier", "epsilon_worst_case", "epsilon", "step_size"]
+    out = select.interval(best, by=by, value="test_accuracy", means=told)
+    out = out.merge(best.groupby(by)["edge"].first().reset_index(), on=by)
     return out.rename(columns={"epsilon": "epsilon_as_counted"}).assign(**select.where_from(runs))
 
 
 def draw(table: pd.DataFrame):
     """A line for each way of scheduling users and drawing noise."""
     figure, ax = style.subplots(figsize=(6.4, 4.6))
-    for name in style.present(table, "algorithm", LOOKS):
-        line = table[table["algorithm"] == name].sort_values("epsilon_worst_case")
-        style.curve(ax, line, "epsilon_worst_case", "test_accuracy", **LOOKS[name])
-        if name == QUEUE:
-            style.curve(ax, line, "epsilon_as_counted", "test_accuracy", band=False, **NOMINAL)
-    ax.set_xscale("log")
+    style.curves(ax, table, "algorithm", LOOKS, "epsilon_worst_case", "test_accuracy")
+    queue = table[table["algorithm"] == QUEUE]
+    style.curve(ax, queue, "epsilon_as_counted", "test_accuracy", band=False, **NOMINAL)
+    ax.set(xscale="log", xlabel=r"proven $\varepsilon$ (dashed: as in the paper)", ylabel="final test accuracy")
     style.plain_log_ticks(ax.xaxis, subs=(1, 2, 5))
-    ax.set_xlabel(r"proven $\varepsilon$ (dashed: as in the paper)")
-    ax.set_ylabel("final test accuracy")
     style.percent(ax.yaxis)
-    handles = [Line2D([], [], label=name, **look) for name, look in LOOKS.items() if name in set(table["algorithm"])]
-    ax.legend(handles=[*handles, Line2D([], [], label="the queue, as if Poisson-sampled", **NOMINAL)], fontsize=8)
-    style.head(figure, "Digits at the epsilon that is proven (after Kalinin and Lampert 2024)")
-    style.footer(
+    nominal = Line2D([], [], label="the queue, as if Poisson-sampled", **NOMINAL)
+    ax.legend(handles=[*style.handles(table, "algorithm", LOOKS), nominal], fontsize=8)
+    return style.finish(
         figure,
         table,
+        "Digits at the epsilon that is proven (after Kalinin and Lampert 2024)",
+        [],
         "836 writers of MNIST, linear model, PPSGD with alpha Q = inf, 200 rounds of 50 users, step size by held-out "
         "accuracy. Banded noise has 16 bands of the square root.",
         "Proven epsilon at delta = 1e-4: all data of one user replaced, against all others, without amplification. "
         "Dashed: RDP for Poisson sampling of users, one user added or removed, which is not how the queue samples.",
         differs="Not the paper's data: linear models of digits, 836 writers.",
     )
-    return figure
 
 
 FIGURE = Figure(
@@ -81,6 +77,6 @@ FIGURE = Figure(
     sweeps=(SWEEP,),
     table=table,
     draw=draw,
-    apart={"algorithm": "algorithm", "level": "level"},
+    apart=("algorithm", "level"),
     tuned=("step_size",),
 )

@@ -71,10 +71,9 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     rows = runs[runs["rounds"] > 0]
     rows = rows.assign(size=np.sqrt(rows["mean_square"]))
     out = select.interval(rows, by=["noise", "num_bands", "rounds"], value="size")
-    found = select.interval(ratios(runs), by=["noise", "num_bands"], value="ratio")
-    found = found.rename(columns={"low": "ratio_low", "high": "ratio_high"}).drop(columns="repetitions")
-    laws = ratios(runs).groupby(["noise", "num_bands"], as_index=False)["law"].first()
-    out = out.merge(found, on=["noise", "num_bands"]).merge(laws, on=["noise", "num_bands"])
+    by = ["noise", "num_bands"]
+    laws = ratios(runs).groupby(by, as_index=False)["law"].first()
+    out = out.merge(select.beside(ratios(runs), by=by, value="ratio"), on=by).merge(laws, on=by)
     spent = {"epsilon_worst_case": rows["epsilon_worst_case"].max(), "delta": rows["delta"].iloc[0]}
     return out.assign(**spent, **select.where_from(runs))
 
@@ -89,13 +88,13 @@ def draw(table: pd.DataFrame):
         ratio, expected = line["ratio"].iloc[0], line["law"].iloc[0]
         label = NAMES[noise] + ("" if noise == INDEPENDENT else f": {ratio:.3f} ({expected:.3f})")
         handles.append(Line2D([], [], label=label, **LOOKS[noise]))
-    ax.set_xlabel("rounds")
-    ax.set_ylabel("noise of the sum, relative to one round's")
+    ax.set(xlabel="rounds", ylabel="noise of the sum, relative to one round's")
     ax.legend(handles=handles, fontsize=8)
-    style.head(figure, "Noise of prefix sums at equal epsilon (after Kalinin and Lampert 2024)")
-    style.footer(
+    return style.finish(
         figure,
         table,
+        "Noise of prefix sums at equal epsilon (after Kalinin and Lampert 2024)",
+        [],
         "160 users in 16 groups of ten take turns. All their gradients are 0, so the model is the sum of the noise.",
         f"Privacy: all lines have epsilon {table['epsilon_worst_case'].iloc[0]:.3g} at delta = "
         f"{table['delta'].iloc[0]:.2g}, proven without amplification, of all data of one user (replaced), against "
@@ -103,7 +102,6 @@ def draw(table: pd.DataFrame):
         differs="Not in the paper. In the legend: root mean square over the rounds, relative to independent noise, and "
         "in brackets what follows from the matrices.",
     )
-    return figure
 
 
-FIGURE = Figure(about=__doc__, sweeps=(SWEEP,), table=table, draw=draw, apart={"noise": "noise"})
+FIGURE = Figure(about=__doc__, sweeps=(SWEEP,), table=table, draw=draw, apart=("noise",))

@@ -6,7 +6,6 @@ central noise the least, and shared noise lies in between, near central noise wh
 """
 
 import pandas as pd
-from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
 from figures.shared import edges
@@ -52,11 +51,10 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Excess loss by metric, method, graph and epsilon, with the step and ratio that were chosen."""
     rows = tuned(runs)
     by = ["metric", "algorithm", "task", "target_epsilon", "step_size", "pair_noise_ratio", "edge"]
-    out = select.interval(rows, by=by, value="loss", log=True)
     spent = [
         name for name in ("epsilon", "epsilon_one_agent", "epsilon_all_agents", "epsilon_worst_case") if name in rows
     ]
-    out = out.merge(rows.groupby(by)[spent].mean().reset_index(), on=by).rename(columns={"task": "graph"})
+    out = select.interval(rows, by=by, value="loss", log=True, means=spent).rename(columns={"task": "graph"})
     return out.assign(delta=rows["delta"].iloc[0], mean="geometric", **select.where_from(runs))
 
 
@@ -68,24 +66,18 @@ def draw(table: pd.DataFrame):
     figure, axes = style.subplots(
         *shape, figsize=(3.6 * shape[1], 2.9 * shape[0] + 0.8), sharex=True, sharey=True, squeeze=False
     )
-    for across, metric in zip(axes, metrics, strict=True):
-        for ax, name in zip(across, graphs, strict=False):
-            panel = table[(table["metric"] == metric) & ((table["graph"] == name) | (table["algorithm"] == CENTRAL))]
-            for method, look in LOOKS.items():
-                line = panel[panel["algorithm"] == method].sort_values("target_epsilon")
-                style.curve(ax, line, "target_epsilon", "loss", **look)
-            ax.set_xscale("log")
-            ax.set_yscale("log")
-            style.plain_log_ticks(ax.xaxis, subs=(1, 3))
-            ax.set_title(GRAPHS[name])
-        across[0].set_ylabel(f"excess loss,\n{METRICS[metric]}")
-    for ax in axes[-1]:
-        ax.set_xlabel(r"$\varepsilon$")
-    handles = [Line2D([], [], label=name, **LOOKS[name]) for name in style.present(table, "algorithm", LOOKS)]
-    style.head(figure, "Local, shared and central noise at equal epsilon (after Allouah et al. 2024)", handles)
-    style.footer(
+    central = table[table["algorithm"] == CENTRAL]
+    everywhere = pd.concat([table[table["algorithm"] != CENTRAL], *(central.assign(graph=name) for name in graphs)])
+    for ax, panel, (_, name) in style.panels(axes, everywhere, metric=metrics, graph=graphs):
+        style.curves(ax, panel, "algorithm", LOOKS, "target_epsilon", "loss")
+        ax.set(xscale="log", yscale="log", title=GRAPHS[name])
+        style.plain_log_ticks(ax.xaxis, subs=(1, 3))
+    style.label(axes, r"$\varepsilon$", *(f"excess loss,\n{METRICS[metric]}" for metric in metrics))
+    return style.finish(
         figure,
         table,
+        "Local, shared and central noise at equal epsilon (after Allouah et al. 2024)",
+        [style.handles(table, "algorithm", LOOKS)],
         "Excess loss is the mean logistic loss over all points minus its minimum. There are 16 agents with 64 points "
         "each, 200 rounds, and no clipping. Every point has its own best step size, and DECOR "
         f"its best ratio of shared to own noise, by this loss. {edges.note(table)}".strip(),
@@ -94,7 +86,6 @@ def draw(table: pd.DataFrame):
         "agent. Central noise: against everybody who sees the models of a trusted party.",
         differs="Other data than the paper's. The methods protect against different adversaries.",
     )
-    return figure
 
 
 FIGURE = Figure(
@@ -102,6 +93,7 @@ FIGURE = Figure(
     sweeps=(SWEEP,),
     table=table,
     draw=draw,
-    apart={"algorithm": "algorithm", "task": "graph", "target_epsilon": "target_epsilon"},
+    apart=("algorithm", "task", "target_epsilon"),
+    renamed={"task": "graph"},
     tuned=("step_size", "pair_noise_ratio"),
 )

@@ -41,10 +41,8 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     rows = at_end(runs)
     rows = rows[rows["step_size"] == STEP]
     by = ["algorithm", "sampler", "target_epsilon", "regularization"]
-    out = select.interval(rows, by=by, value=METRIC)
-    spent = rows.groupby(by, observed=True)[["epsilon", "epsilon_tight", "epsilon_worst_case"]].mean()
-    out = out.merge(spent.reset_index(), on=by).assign(step_size=STEP)
-    return out.assign(delta=rows["delta"].iloc[0], **select.where_from(runs))
+    out = select.interval(rows, by=by, value=METRIC, means=["epsilon", "epsilon_tight", "epsilon_worst_case"])
+    return out.assign(step_size=STEP, delta=rows["delta"].iloc[0], **select.where_from(runs))
 
 
 def draw(table: pd.DataFrame):
@@ -52,29 +50,21 @@ def draw(table: pd.DataFrame):
     epsilons = sorted(table["target_epsilon"].unique())
     figure, axes = style.subplots(1, len(epsilons), figsize=(3.1 * len(epsilons), 3.6), squeeze=False)
     real = bool(table["source"].str.startswith("School").all())
-    for ax, epsilon in zip(axes[0], epsilons, strict=True):
-        panel = table[table["target_epsilon"] == epsilon]
+    for ax, panel, (epsilon,) in style.panels(axes, table, target_epsilon=epsilons):
         for sampler, look in SAMPLERS.items():
             _curves(ax, panel[panel["sampler"] == sampler], look)
         if real:
             _published(ax, epsilon)
-        ax.set_xscale("log")
-        ax.set_xlabel(r"$\lambda$")
-        ax.set_title(rf"$\varepsilon$ = {epsilon:g}")
-    axes[0, 0].set_ylabel("squared error on test pupils")
-    grey: style.Look = {"color": "#444444"}
-    methods = [Line2D([], [], label=name, **grey | LOOKS[name]) for name in style.present(table, "algorithm", LOOKS)]
+        ax.set(xscale="log", title=rf"$\varepsilon$ = {epsilon:g}")
+    style.label(axes, r"$\lambda$", "squared error on test pupils")
+    methods = style.handles(table, "algorithm", LOOKS, color="#444444")
     if real:
         methods.append(Line2D([], [], label="published", linestyle="", marker="x", color="black"))
-    samplers = [
-        Line2D([], [], label=WORDS[name], **SAMPLERS[name]) for name in style.present(table, "sampler", SAMPLERS)
-    ]
-    style.head(
-        figure, "School: mean-regularised multi-task learning in 139 silos (after Liu et al. 2022)", methods, samplers
-    )
-    style.footer(
+    return style.finish(
         figure,
         table,
+        "School: mean-regularised multi-task learning in 139 silos (after Liu et al. 2022)",
+        [methods, style.handles(table, "sampler", SAMPLERS, WORDS)],
         "All curves share the splits: even where bands overlap, curves can differ in every split.",
         f"Epsilon at delta = {table['delta'].iloc[0]:g}, by Renyi DP as the authors count: one pupil of one school "
         "added or removed, against the server and the other schools. Without amplification the shuffled batches cost "
@@ -82,7 +72,6 @@ def draw(table: pd.DataFrame):
         differs=f"The step size is {STEP:g}."
         + (" Published: MR-MTL (x) and, at the right edge, FedAvg (+) and local learning (star)." if real else ""),
     )
-    return figure
 
 
 def _curves(ax, rows: pd.DataFrame, colour: style.Look) -> None:
@@ -114,5 +103,5 @@ FIGURE = Figure(
     sweeps=(SWEEP,),
     table=table,
     draw=draw,
-    apart={"target_epsilon": "target_epsilon", "sampler": "sampler", "regularization": "regularization"},
+    apart=("target_epsilon", "sampler", "regularization"),
 )

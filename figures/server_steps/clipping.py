@@ -7,7 +7,6 @@ quantile.
 """
 
 import pandas as pd
-from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
 from figures.shared.bands import without_draws
@@ -44,35 +43,30 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Loss and clipped share by method, quantile and initial norm, with the step that was chosen and epsilon."""
     rows, by = tuned(runs), ["algorithm", "followed", "factor", "step", "edge"]
     alike = without_draws(rows, value=METRIC, panel=["task"], point=["followed", "factor"])
-    out = select.interval(alike, by=by, value=METRIC)
-    shares = select.interval(rows, by=by, value="clipped")
-    shares = shares.rename(columns={"low": "clipped_low", "high": "clipped_high"}).drop(columns="repetitions")
+    losses, shares = select.interval(alike, by=by, value=METRIC), select.beside(rows, by=by, value="clipped")
     spent = rows.groupby(by)["epsilon_tight"].mean().reset_index()
-    return out.merge(shares, on=by).merge(spent, on=by).assign(delta=rows["delta"].iloc[0], **select.where_from(runs))
+    out = losses.merge(shares, on=by).merge(spent, on=by)
+    return out.assign(delta=rows["delta"].iloc[0], **select.where_from(runs))
 
 
 def draw(table: pd.DataFrame):
     """A panel for losses and one for clipped shares."""
     figure, axes = style.subplots(1, 2, figsize=(9.2, 3.9))
     shares = table.drop(columns=["low", "high"]).rename(columns={"clipped_low": "low", "clipped_high": "high"})
-    for followed, look in LOOKS.items():
-        for ax, numbers, metric in ((axes[0], table, METRIC), (axes[1], shares, "clipped")):
-            style.curve(ax, numbers[numbers["followed"] == followed].sort_values("factor"), "factor", metric, **look)
-    for ax in axes:
-        ax.set_xscale("log")
+    for ax, numbers, metric, words in (
+        (axes[0], table, METRIC, "training loss"),
+        (axes[1], shares, "clipped", "share of messages clipped"),
+    ):
+        style.curves(ax, numbers, "followed", LOOKS, "factor", metric)
+        ax.set(xscale="log", xlabel="initial norm / typical message", ylabel=words)
         style.plain_log_ticks(ax.xaxis, subs=(1, 3))
-        ax.set_xlabel("initial norm / typical message")
-    axes[0].set_ylabel("training loss")
-    axes[1].set_ylabel("share of messages clipped")
     style.percent(axes[1].yaxis)
     words = {0.0: "fixed norm"} | {quantile: f"quantile {quantile:g}" for quantile in LOOKS if quantile}
-    handles = [
-        Line2D([], [], label=words[quantile], **LOOKS[quantile]) for quantile in style.present(table, "followed", LOOKS)
-    ]
-    style.head(figure, "Clipping at a quantile of the messages' lengths (after Andrew et al. 2021)", handles)
-    style.footer(
+    return style.finish(
         figure,
         table,
+        "Clipping at a quantile of the messages' lengths (after Andrew et al. 2021)",
+        [style.handles(table, "followed", LOOKS, words)],
         "Logistic regression on 100 features, of which the k-th is in 1 / (2 k) of the examples. In each of 100 rounds "
         "Poisson sampling draws about 100 of 1,000 users. Every point has the server's step with the lowest mean loss.",
         "Bands of losses exclude the effect of a draw of the data on all losses (Morey 2008).",
@@ -80,7 +74,6 @@ def draw(table: pd.DataFrame):
         "added or removed, against everybody who sees the shared model and the norms.",
         differs="Logistic regression with rare features, not the paper's data.",
     )
-    return figure
 
 
 FIGURE = Figure(
@@ -88,6 +81,7 @@ FIGURE = Figure(
     sweeps=(SWEEP,),
     table=table,
     draw=draw,
-    apart={"algorithm": "algorithm", "quantile": "followed", "factor": "factor"},
+    apart=("algorithm", "quantile", "factor"),
+    renamed={"quantile": "followed"},
     tuned=("server_step_size",),
 )

@@ -5,7 +5,6 @@ noise the adaptive optimisers reach a lower loss than FedAvg, whose step is boun
 """
 
 import pandas as pd
-from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
 from figures.shared import edges
@@ -44,32 +43,25 @@ def tuned(runs: pd.DataFrame) -> pd.DataFrame:
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Loss by method, noise and step, with the tau that was chosen and epsilon."""
     rows, by = by_step(runs), ["algorithm", "noise_multiplier", "server_step_size", "tau"]
-    out = select.interval(rows, by=by, value=METRIC)
-    more = rows.groupby(by)[["test_loss", "epsilon_tight"]].mean().reset_index()
-    return out.merge(more, on=by).assign(delta=rows["delta"].iloc[0], **select.where_from(runs))
+    out = select.interval(rows, by=by, value=METRIC, means=["test_loss", "epsilon_tight"])
+    return out.assign(delta=rows["delta"].iloc[0], **select.where_from(runs))
 
 
 def draw(table: pd.DataFrame):
     """A panel for each noise."""
     noises = sorted(table["noise_multiplier"].unique())
-    shape = 1, max(len(noises), 1)
-    figure, axes = style.subplots(*shape, figsize=(4.6 * shape[1], 3.9), sharey=True, squeeze=False)
-    for ax, noise in zip(axes[0], noises, strict=False):
-        panel = table[table["noise_multiplier"] == noise]
-        for method, look in LOOKS.items():
-            line = panel[panel["algorithm"] == method].sort_values("server_step_size")
-            style.curve(ax, line, "server_step_size", METRIC, **look)
-        ax.set_xscale("log")
-        ax.set_ylim(top=1.0)
+    figure, axes = style.subplots(1, len(noises), figsize=(4.6 * len(noises), 3.9), sharey=True, squeeze=False)
+    for ax, panel, (noise,) in style.panels(axes, table, noise_multiplier=noises):
+        style.curves(ax, panel, "algorithm", LOOKS, "server_step_size", METRIC)
         epsilon = panel["epsilon_tight"].max()
-        ax.set_title(rf"$\varepsilon$ = {epsilon:.2g}" if noise else "no noise")
-        ax.set_xlabel("step of the server")
-    axes[0][0].set_ylabel("training loss")
-    handles = [Line2D([], [], label=name, **LOOKS[name]) for name in style.present(table, "algorithm", LOOKS)]
-    style.head(figure, "Server optimisers where features are rare (after Reddi et al. 2021)", handles)
-    style.footer(
+        ax.set(xscale="log", title=rf"$\varepsilon$ = {epsilon:.2g}" if noise else "no noise")
+        ax.set_ylim(top=1.0)
+    style.label(axes, "step of the server", "training loss")
+    return style.finish(
         figure,
         table,
+        "Server optimisers where features are rare (after Reddi et al. 2021)",
+        [style.handles(table, "algorithm", LOOKS)],
         "Logistic regression on 100 features, of which the k-th is in 1 / (2 k) of the examples. In each of 100 rounds "
         "Poisson sampling draws about 100 of 1,000 users. FedAdam and FedYogi have the best tau at every point. Losses "
         "above 1 are cut off. All curves share the draws: even where bands overlap, curves can differ in every draw.",
@@ -77,7 +69,6 @@ def draw(table: pd.DataFrame):
         "shared model.",
         differs="Logistic regression with rare features, not the paper's data.",
     )
-    return figure
 
 
 FIGURE = Figure(
@@ -85,10 +76,6 @@ FIGURE = Figure(
     sweeps=(SWEEP,),
     table=table,
     draw=draw,
-    apart={
-        "algorithm": "algorithm",
-        "noise_multiplier": "noise_multiplier",
-        "server_step_size": "server_step_size",
-    },
+    apart=("algorithm", "noise_multiplier", "server_step_size"),
     tuned=("tau",),
 )

@@ -5,8 +5,6 @@ at a fixed step size FedAvg gets worse with the number of local steps, and mu > 
 """
 
 import pandas as pd
-from matplotlib.lines import Line2D
-from matplotlib.ticker import NullLocator
 
 from bench.analysis import select, style
 from figures.shared.bands import without_draws
@@ -45,32 +43,23 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 def draw(table: pd.DataFrame):
     """A row for each way of choosing the step, a column for each kind of clients."""
     ways, names = style.present(table, "step", (AT_FIXED, AT_BEST)), sorted(table["clients"].unique())
-    shape = max(len(ways), 1), max(len(names), 1)
+    shape = len(ways), len(names)
     figure, axes = style.subplots(*shape, figsize=(4.4 * shape[1], 2.7 * shape[0] + 0.8), sharex=True, squeeze=False)
-    for across, way in zip(axes, ways, strict=False):
-        for ax, name in zip(across, names, strict=False):
-            panel = table[(table["step"] == way) & (table["clients"] == name)]
-            for mu, look in LOOKS.items():
-                style.curve(ax, panel[panel["proximal"] == mu].sort_values("num_steps"), "num_steps", METRIC, **look)
-            ax.set_xscale("log")
-            ticks = sorted(table["num_steps"].unique())
-            ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-            ax.xaxis.set_minor_locator(NullLocator())
-            ax.set_title(rf"$\alpha = \beta$ = {name.rsplit('_', 1)[1]}, {way}")
-        across[0].set_ylabel("training loss, all clients")
-    for ax in axes[-1]:
-        ax.set_xlabel("local steps K")
-    handles = [Line2D([], [], label=rf"$\mu$ = {mu:g}", **LOOKS[mu]) for mu in style.present(table, "proximal", LOOKS)]
-    style.head(figure, "Proximal local steps (after Li et al. 2020)", handles)
-    style.footer(
+    for ax, panel, (way, name) in style.panels(axes, table, step=ways, clients=names):
+        style.curves(ax, panel, "proximal", LOOKS, "num_steps", METRIC)
+        style.ticks(ax, sorted(table["num_steps"].unique()))
+        ax.set_title(rf"$\alpha = \beta$ = {name.rsplit('_', 1)[1]}, {way}")
+    style.label(axes, "local steps K", "training loss, all clients")
+    return style.finish(
         figure,
         table,
+        "Proximal local steps (after Li et al. 2020)",
+        [style.handles(table, "proximal", LOOKS, {mu: rf"$\mu$ = {mu:g}" for mu in LOOKS})],
         "Softmax regression on 20 clients with 40 records each, whose models and inputs differ by alpha and beta. Each "
         "of 60 rounds has 5 clients, and each local step uses all records. There is no noise and no privacy.",
         "Bands exclude the effect of a draw of the clients on all losses of a panel (Morey 2008).",
         differs="20 clients of 40 records; alpha and beta say how much they differ.",
     )
-    return figure
 
 
 FIGURE = Figure(
@@ -78,6 +67,7 @@ FIGURE = Figure(
     sweeps=(SWEEP,),
     table=table,
     draw=draw,
-    apart={"task": "clients", "num_steps": "num_steps", "proximal": "proximal"},
+    apart=("task", "num_steps", "proximal"),
+    renamed={"task": "clients"},
     tuned=("step_size",),
 )

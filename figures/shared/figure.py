@@ -21,8 +21,8 @@ class Figure(NamedTuple):
         not suffice.
     draw: the numbers -> the figure; call it through `picture`, which sets the suite's style.
     printed: the numbers -> the cells of a printed table; None for a figure.
-    apart: columns of the runs that it distinguishes -> the column of the numbers with that value, "" where no column
-        has it.
+    apart: columns of the runs that it distinguishes.
+    renamed: those of them that have another name in the numbers -> that name.
     tuned: columns of the runs for which it only shows the best value.
     own: runs over a user's own values -> the figure with their panels and curves; None where the figure adapts to the
         runs without it, or has fixed panels.
@@ -33,7 +33,8 @@ class Figure(NamedTuple):
     table: Callable[[pd.DataFrame], pd.DataFrame]
     draw: Callable[[pd.DataFrame], style.Sheet]
     printed: Callable[[pd.DataFrame], pd.DataFrame] | None = None
-    apart: Mapping[str, str] = MappingProxyType({})
+    apart: tuple[str, ...] = ()
+    renamed: Mapping[str, str] = MappingProxyType({})
     tuned: tuple[str, ...] = ()
     own: "Callable[[pd.DataFrame], Figure] | None" = None
 

@@ -86,7 +86,7 @@ def not_shown(name: str, figure: Figure, runs: pd.DataFrame, table: pd.DataFrame
     for request in requests:
         mine = runs[runs["sweep"] == request.sweep]
         for column in request.grid:
-            shown = figure.apart.get(column, column)
+            shown = figure.renamed.get(column, column)
             if column in figure.tuned or shown not in table:
                 continue
             missing = sorted(set(present(mine, column)) - set(table[shown].dropna()))

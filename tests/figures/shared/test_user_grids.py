@@ -26,7 +26,7 @@ def best(runs):
     return runs.groupby("step_size", as_index=False)["rounds"].max()
 
 
-STEPS = Figure("Steps\n\nRounds by step.", ("tiny",), best, draw, apart={"step_size": "step_size"})
+STEPS = Figure("Steps\n\nRounds by step.", ("tiny",), best, draw, apart=("step_size",))
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_a_value_that_the_figure_drops_is_named(folder):
 
 
 def test_values_that_would_be_averaged_are_refused_until_one_is_chosen(folder):
-    blind = STEPS._replace(apart={})
+    blind = STEPS._replace(apart=())
     with pytest.raises(InputError, match=r"does not tell step_size = 0\.5, 0\.6 apart"):
         user_grids.write("steps", blind, [folder], None, None)
     path, _ = user_grids.write("steps", blind, [folder], "step_size == 0.5", None)
