@@ -5,7 +5,7 @@ import pandas as pd
 from bench.analysis.select import REPETITION
 from figures.correlated_noise import digits, sums
 from figures.shared.checks import Cells, ahead, cells_of, inside
-from figures.shared.verdicts import Claim
+from figures.shared.verdicts import Claim, ours
 
 LAW = 0.01  # relative difference below which a ratio counts as the law's; four times the spread of a repetition
 ON_PAR = 0.1  # relative excess up to which a ratio counts as on par; a tolerance of ours
@@ -55,7 +55,7 @@ CLAIMS = [
     ),
     # ---- Ours ----
     *(
-        Claim("", "", f"{text} at every proven epsilon", digits.SWEEP, accuracy, ahead(first, second))
+        ours(f"{text} at every proven epsilon", digits.SWEEP, accuracy, ahead(first, second))
         for text, first, second in (
             ("Users who take turns are served better than by the published queue", digits.CYCLIC, digits.QUEUE),
             (

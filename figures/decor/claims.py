@@ -9,7 +9,7 @@ import pandas as pd
 
 from figures.decor.noise import CENTRAL, GRAPHS, LOCAL, METRICS, ONE, OUTSIDERS, SWEEP, tuned
 from figures.shared.checks import Cells, ahead, cells_of
-from figures.shared.verdicts import Claim, NotTestable, stand_in
+from figures.shared.verdicts import Claim, NotTestable, ours, stand_in
 
 TWICE = float(np.log(2))  # a match in order, since the paper proves it up to constants; a threshold of ours
 OWN, MEAN = METRICS
@@ -61,9 +61,7 @@ CLAIMS = [
             (MATCHES, MEAN, EVERY, MATCH, f"On every graph DECOR has {AT_MOST} in the mean of the models"),
         )
     ),
-    Claim(
-        "",
-        "",
+    ours(
         "Central noise errs less than DECOR on ring and grid, in agents' own models at every epsilon",
         SWEEP,
         partial(losses, metric=OWN, graphs=OTHERS),

@@ -20,7 +20,7 @@ from figures.shared.checks import Cells, Check, ahead, cells_of, inside
 from figures.shared.edges import BETWEEN
 from figures.shared.margins import under_each
 from figures.shared.runs import at_end
-from figures.shared.verdicts import Claim, NotTestable, guess
+from figures.shared.verdicts import Claim, NotTestable, guess, ours
 
 ERROR, LOGS = "points of test error", "of the logarithm of the risks' ratio"
 FACTOR = 2.0  # by which a risk may grow with heterogeneity and still count as of one order; a threshold of ours
@@ -105,30 +105,27 @@ CLAIMS = [
         guess("the problem, a quadratic with n = 512, of which 12 of 25 silos answer; and the factor"),
     ),
     # ---- Ours ----
-    Claim(
-        "",
-        "as section 4, Figures 2 and 3",
+    ours(
         f"At equal exact epsilon localized MB-SGD errs less than one-pass MB-SGD {BOTH}",
         "isrl_odd_even",
         partial(by_trial, calibration=EXACT),
         ahead(LOCALIZED, ONE_PASS),
+        beyond="as section 4, Figures 2 and 3",
     ),
-    Claim(
-        "",
-        "as section 4, Figures 2 and 3",
+    ours(
         f"Phases help by themselves: localized MB-SGD errs less than multi-pass MB-SGD on all records {BOTH}",
         "isrl_odd_even",
         partial(by_trial, calibration=PUBLISHED),
         ahead(LOCALIZED, MULTI_PASS),
+        beyond="as section 4, Figures 2 and 3",
     ),
     *(
-        Claim(
-            "",
-            f"as Theorem 2.1{place}",
+        ours(
             f"Localized accelerated MB-SGD reaches a lower private risk than {words}, {RISK}",
             "isrl_rounds",
             lowest_risk,
             ahead(isrl_rounds.LOCALIZED, other),
+            beyond=f"as Theorem 2.1{place}",
         )
         for place, words, other in (
             (", optimal risk", "one-pass MB-SGD", isrl_rounds.ONE_PASS),

@@ -18,8 +18,7 @@ PAPER = Paper(
     published=lambda: numbers("figures.mrmtl"),
     exception="The ε of 6 is proven for Poisson samples; for the shuffled batches of the paper it is 19.",
     found=(
-        "On the School data the published errors at ε = 6 are reproduced within their spread, and models that "
-        "are regularised towards their mean have a lower error than one model for all and than local "
-        "learning."
+        "On the School data the published errors at ε = 6 are reproduced within their spread, and models that are "
+        "regularised towards their mean have a lower error than one model for all and than local learning."
     ),
 )

@@ -11,7 +11,7 @@ from figures.shared import edges
 from figures.shared.checks import Cells, ahead, cells_of, grows, inside
 from figures.shared.margins import APART, Margin, computed, estimated, every
 from figures.shared.runs import at_end
-from figures.shared.verdicts import Claim, NotTestable
+from figures.shared.verdicts import Claim, NotTestable, ours
 
 UNIT = "of squared error"
 SPLITS = 5  # behind a published number
@@ -138,26 +138,20 @@ CLAIMS = [
         grows(FEDAVG, LOCAL),
     ),
     # ---- Ours ----
-    Claim(
-        "",
-        "",
+    ours(
         "At every epsilon some lambda errs less than FedAvg and than local learning, each with its best step",
         SWEEP,
         tuned,
         between_the_ends,
     ),
-    Claim(
-        "",
-        "",
+    ours(
         "Poisson samples, for which the epsilon is proven, err as shuffled batches do, from epsilon 1 on, within "
         f"{SAME:g} for every method and lambda",
         SWEEP,
         of_samplers,
         inside(-SAME, SAME),
     ),
-    Claim(
-        "",
-        "",
+    ours(
         "The shuffled batches cost no more than the epsilon of the legend by what is proven, one record replaced",
         SWEEP,
         lambda runs: runs,

@@ -13,7 +13,7 @@ from figures.p2p.common import CLIPPED, GAUSSIAN, LOCAL, NON_PRIVATE, ONCE, SOLV
 from figures.p2p.perturbed import ALONE, AS_PAPER
 from figures.shared.checks import ahead, best, between, each, inside
 from figures.shared.margins import every, some, under_each
-from figures.shared.verdicts import Claim, guess
+from figures.shared.verdicts import Claim, guess, ours
 
 FEWEST = 5  # features from which budgets are told apart; at 2 the published curves coincide
 FAR = 0.1  # of accuracy: what "huge" and "very inaccurate" mean; a threshold of ours
@@ -144,8 +144,7 @@ CLAIMS = [
         "In the curves accuracy is the higher, the larger the privacy budget",
         "section 5.1, Figure 2c",
         f"Accuracy without privacy > epsilon 1.05 > 0.55 > 0.15 at every number of features p from {FEWEST} on, "
-        f"{TUNED}; "
-        "at p = 2 the published curves coincide",
+        f"{TUNED}; at p = 2 the published curves coincide",
         "p2p_dimensions",
         partial(numbers.by_features, series=ORDER, fewest=FEWEST),
         ahead(*ORDER),
@@ -182,8 +181,7 @@ CLAIMS = [
         "The loss is 1-Lipschitz, and noise scaled to that gives the budgets and accuracies of the figures",
         "Theorem 1 and section 5.1, Figures 2c and 3",
         "For some range of the inputs, [-r, r]^p with r from 1/p, where no gradient has an L1 norm above 1, to 100, "
-        "the "
-        "published noise spends for the gradients that occur no more than the epsilon of the legend, and private "
+        "the published noise spends for the gradients that occur no more than the epsilon of the legend, and private "
         f"accuracies are within {NEAR:g} (ours) of Figure 2c, at every p and budget; mu and updates tuned",
         "p2p_inputs",
         lambda runs: runs,
@@ -213,9 +211,8 @@ CLAIMS = [
     Claim(
         "Perturbing the data itself leads to very inaccurate models: the loss to purely local models is huge",
         "section 5.1 and appendix D.1, Figure 4",
-        f"Exact local models from perturbed inputs are less accurate than from the inputs by more than {FAR:g} "
-        "(ours), at "
-        "every p and epsilon",
+        f"Exact local models from perturbed inputs are less accurate than from the inputs by more than {FAR:g} (ours), "
+        "at every p and epsilon",
         "p2p_dimensions",
         numbers.of_perturbed,
         best(LOCAL, by=FAR),
@@ -272,45 +269,40 @@ CLAIMS = [
         in_table_1,
     ),
     # ---- Ours ----
-    Claim(
-        "",
-        "as Figure 2b",
+    ours(
         f"Twice the budget, epsilon 1 for the updates, ends where Figure 2b does: {WORDS['objective']} at every T/n, "
         f"{ENDS}",
         "p2p_private",
         partial(numbers.off_the_ends, start="warm", y="objective", epsilon=1.0),
         inside(-TOLERANCES["objective"], TOLERANCES["objective"]),
+        beyond="as Figure 2b",
     ),
     *(
-        Claim(
-            "",
-            "as Figure 2c",
+        ours(
             f"With noise scaled to clipped gradients, Laplace or Gaussian, {words} beats exact local models at every "
-            "p; "
-            "all settings tuned on other problem instances",
+            "p; all settings tuned on other problem instances",
             "p2p_dimensions",
             partial(numbers.with_right_noise, budget=budget, variant=variant),
             lambda cells: some(ahead(noise, LOCAL)(cells) for noise in (CLIPPED, GAUSSIAN)),
+            beyond="as Figure 2c",
         )
         for words, budget, variant in (
             ("epsilon 0.15", PRIVATE[-1], ""),
             ("a single smoothed release at epsilon 1.05", PRIVATE[0], ONCE),
         )
     ),
-    Claim(
-        "",
-        "as Table 1, with other clipping norms",
+    ours(
         f"RMSE at epsilon 1 is at most {LOST:g} above that without privacy, {AT_BEST_NORM}",
         "p2p_movielens",
         partial(numbers.rated, norm_tuned=True),
         ahead("epsilon 1", NON_PRIVATE, by=-LOST),
+        beyond="as Table 1, with other clipping norms",
     ),
-    Claim(
-        "",
-        "as Table 1, with other clipping norms",
+    ours(
         f"RMSE is below that of exact local models without privacy and at every epsilon, {AT_BEST_NORM}",
         "p2p_movielens",
         partial(numbers.rated, norm_tuned=True),
         best(LOCAL, behind=True),
+        beyond="as Table 1, with other clipping norms",
     ),
 ]

@@ -224,8 +224,7 @@ OF_SPLITS: tuple[Any, ...] = (
         "The loss of performance against the same training without noise is the smallest with one local epoch a round",
         "Theorem 2, appendix A",
         "the distance of the accuracy with privacy to that without is the smallest at (1, 20), in every private "
-        "column; "
-        "test accuracy stands for the risk on a client's data",
+        "column; test accuracy stands for the risk on a client's data",
         least_lost,
     ),
     (
@@ -247,8 +246,7 @@ OF_SPLITS: tuple[Any, ...] = (
         "ScatterNet and a linear model outperforms all methods across all data sets and (E, R)",
         "section 6.1",
         f"{ROBUST} is the best model in every row, with and without privacy, among runs that did not collapse: those "
-        "of "
-        "a network below half of the median of their cell are left out (the half is ours)",
+        "of a network below half of the median of their cell are left out (the half is ours)",
         robust_is_best,
         every,
         FRAGILE,
@@ -331,8 +329,7 @@ CLAIMS = [
         "The privacy budget of an intermediate epoch is epsilon / sqrt(gamma)",
         "after Observation 1",
         f"MNIST: after {', '.join(map(str, EARLIER[:-1]))} and {EARLIER[-1]} of {MOST_EPOCHS} epochs epsilon is at "
-        "most "
-        f"{MORE:g} times (ours) epsilon / sqrt(gamma), for an example of one client with the noise of Table 5, by "
+        f"most {MORE:g} times (ours) epsilon / sqrt(gamma), for an example of one client with the noise of Table 5, by "
         "privacy loss distributions",
         CLIENTS,
         partial(after_fewer_epochs, dataset=DATASETS[0]),  # the same law on the others

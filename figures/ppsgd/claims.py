@@ -12,7 +12,7 @@ from figures.ppsgd.claims_numbers import CROSSING, PRINTED, PROGRAM, accuracy, s
 from figures.ppsgd.common import GLOBAL, LOCAL
 from figures.shared.checks import ahead, best, between, each, inside
 from figures.shared.margins import some, under_each
-from figures.shared.verdicts import Claim, guess, stand_in
+from figures.shared.verdicts import Claim, guess, ours, stand_in
 
 FIGURE_1A, FIGURE_1B = "section 6, Figure 1a", "section 6, Figure 1b"
 FIGURE_1C, FIGURE_1D, FIGURE_2 = "section 6, Figure 1c", "section 6, Figure 1d", "section 6, Figure 2"
@@ -39,8 +39,7 @@ STATED_OF_DATA = (  # statement, place, reading, data, what is compared, check
         "Without privacy an intermediate personalisation is the best, alpha = 10",
         FIGURE_1B,
         "without noise alpha Q = 10 is ahead of every other alpha Q, in final test accuracy, at the best published "
-        "step "
-        "size, chosen by test and by held-out data, which must agree",
+        "step size, chosen by test and by held-out data, which must agree",
         (TAGS, MADE_UP),
         partial(accuracy, at=numbers.silent, further=False),
         best(10.0),
@@ -155,8 +154,7 @@ CLAIMS = [
         LATER,
         FIGURE_1A,
         "With noise of sigma 1 to 100, at the printed delta_std 0.01, some alpha Q in (0, 1] is ahead of global "
-        "learning "
-        "after 1,000 rounds",
+        "learning after 1,000 rounds",
         "ppsgd_synthetic",
         partial(numbers.late_risk, noisy=True, deltas=[PRINTED]),
         between(GLOBAL),
@@ -176,8 +174,7 @@ CLAIMS = [
         "With more privacy noise local learning dominates quite early, after about 200 iterations",
         FIGURE_1A,
         f"With sigma = {CROSSING:g} the round from which local learning stays ahead of all others is between 150 and "
-        "320 "
-        f"(ours), at both delta_std",
+        "320 (ours), at both delta_std",
         "ppsgd_synthetic",
         partial(numbers.passings, sigma=CROSSING, leader=LOCAL),
         inside(150, 320),
@@ -253,8 +250,7 @@ CLAIMS = [
         "More rounds for the same number of samples may let the bias fall faster, so sampling users can help",
         "sections 4 and 5, bias term",
         "Without noise 500 rounds of a tenth of the users reach a lower risk, averaged over users, than 50 rounds of "
-        "all, "
-        "each at its best settings",
+        "all, each at its best settings",
         "ppsgd_sampling",
         numbers.by_sampling,
         ahead("Algorithm 3, poisson", "Algorithm 1"),
@@ -263,35 +259,31 @@ CLAIMS = [
         "With unequal users the privacy cost of sums is higher than with equal ones, and that of averages is not",
         "section 5, after Theorem 5.2 and (16)",
         "After 10,000 rounds of global learning a budget of epsilon 3 or 10 raises the risk of Algorithm 2 by more "
-        "than "
-        "that of Algorithm 3, each the risk that it minimises, at the step and the clipping norm of its theorem",
+        "than that of Algorithm 3, each the risk that it minimises, at the step and the clipping norm of its theorem",
         "ppsgd_sampled_theory",
         numbers.cost_of_privacy,
         ahead("Algorithm 2", "Algorithm 3"),
     ),
     # ---- Ours ----
     *(
-        Claim(
-            "",
-            where,
+        ours(
             f"{name}: without noise, also with larger steps than the published ones, an alpha Q in between is ahead of "
             f"local and of global learning",
             sweep,
             partial(accuracy, at=numbers.silent),
             each(between(LOCAL, GLOBAL)),
+            beyond=where,
         )
         for (name, sweep, _), where in ((DIGITS, "as Figure 1c"), (TAGS, "as Figure 1b"))
     ),
     *(
-        Claim(
-            "",
-            "as Figure 2",
+        ours(
             f"{name}: at an epsilon of 10 or less some alpha Q > 0 is ahead of users who learn alone for {steps} "
-            "steps, not "
-            f"only in the rounds that draw them{words}",
+            f"steps, not only in the rounds that draw them{words}",
             sweep,
             partial(numbers.beyond_alone, column=column),
             each(numbers.some_beyond),
+            beyond="as Figure 2",
         )
         for (name, sweep, _), steps, words, column in (
             (DIGITS, "1,000", "", "test_accuracy"),
@@ -299,14 +291,12 @@ CLAIMS = [
             (DIGITS, "1,000", ", of the worst tenth of the users", "test_accuracy_worst_tenth"),
         )
     ),
-    Claim(
-        "",
-        "as Lemma 4.6, of the measured risk",
+    ours(
         "The alpha of the lowest risk is 0 where n is at least the threshold (10), and above 0 before it, at every "
-        "budget "
-        "and sample size",
+        "budget and sample size",
         "ppsgd_theory",
         partial(numbers.by_side, ends=False),
         numbers.on_its_side,
+        beyond="as Lemma 4.6, of the measured risk",
     ),
 ]

@@ -7,7 +7,7 @@ import pandas as pd
 
 from figures.server_steps import clipping, optimisers, proximal
 from figures.shared.checks import Cells, ahead, cells_of, inside
-from figures.shared.verdicts import Claim, NotTestable, require, stand_in
+from figures.shared.verdicts import Claim, NotTestable, ours, require, stand_in
 
 UNIT = "of training loss"
 # Deviation of the clipped share up to which a norm tracks the quantile: a sixth of the distance between the quantiles
@@ -120,9 +120,7 @@ CLAIMS = [
     ),
     # ---- Ours ----
     *(
-        Claim(
-            "",
-            "",
+        ours(
             f"{name} has a lower loss than {optimisers.FEDAVG} where features are rare, under noise, too, {AT_BEST}",
             optimisers.SWEEP,
             partial(optimised, noisy=True),
@@ -130,18 +128,14 @@ CLAIMS = [
         )
         for name in (optimisers.MOMENTUM, optimisers.ADAM, optimisers.YOGI)
     ),
-    Claim(
-        "",
-        "",
+    ours(
         "With 200 local steps mu = 1 has a lower loss than FedAvg where each has the best of five steps, on both kinds "
         "of clients",
         proximal.SWEEP,
         partial(with_mu, way=proximal.AT_BEST, skipped=-1),
         ahead(1.0, 0.0),
     ),
-    Claim(
-        "",
-        "",
+    ours(
         f"Clipping at the median has a lower loss than the fixed norm that it starts at, {STARTS}",
         clipping.SWEEP,
         partial(clipped, hindsight=False),

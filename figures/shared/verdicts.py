@@ -99,6 +99,11 @@ class Claim(NamedTuple):
         return [margin, *margin.all]
 
 
+def ours(text: str, sweep: str, measure: Callable, check: Callable[[Any], Margin], beyond: str = "") -> Claim:
+    """A claim of ours. beyond: the place in the paper that it goes beyond; the others are those of `Claim`."""
+    return Claim("", beyond, text, sweep, measure, check)
+
+
 def verdict(margin: Margin) -> Verdict:
     """Return the verdict on a margin: seen or not where chance over repetitions is unlikely to explain it, and open
     otherwise."""
