@@ -57,6 +57,11 @@ PRINTED: dict[Any, Any] = {  # changes of STYLE for a journal's column, where al
     "xtick.labelsize": 7,
     "ytick.labelsize": 7,
 }
+# Looks of up to four curves, told apart in print in grey as well; red for what a figure is about.
+GREY: Look = {"color": "#8c8c8c", "marker": "x"}
+ORANGE: Look = {"color": "#e6a532", "marker": "^"}
+RED: Look = {"color": "#c8443c", "marker": "s"}
+NAVY: Look = {"color": "#12355b", "marker": "o"}
 TITLE = 11  # points
 PALE = 0.62  # share of white in the colour of a published curve
 NARROWEST, WIDEST = 3.0, 50.0  # inches, of a picture for print

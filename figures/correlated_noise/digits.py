@@ -18,11 +18,7 @@ from figures.shared.runs import at_end
 SWEEP = "correlated_noise_digits"
 QUEUE, CYCLIC, BANDED = "Queue, as published", "In turn, independent noise", "In turn, banded noise"
 HELD_OUT = "validation_accuracy_by_size"
-LOOKS: dict[str, style.Look] = {
-    QUEUE: {"color": "#8c8c8c", "marker": "x"},
-    CYCLIC: {"color": "#12355b", "marker": "o"},
-    BANDED: {"color": "#c8443c", "marker": "s"},
-}
+LOOKS = {QUEUE: style.GREY, CYCLIC: style.NAVY, BANDED: style.RED}
 NOMINAL: style.Look = {"color": "#8c8c8c", "linestyle": "--", "marker": ""}
 
 

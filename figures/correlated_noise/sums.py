@@ -10,7 +10,6 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
 from bench.analysis.select import REPETITION
@@ -81,15 +80,11 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 def draw(table: pd.DataFrame):
     """A line for each noise."""
     figure, ax = style.subplots(figsize=(6.4, 4.4))
-    handles = []
-    for noise in style.present(table, "noise", LOOKS):
-        line = table[table["noise"] == noise]
-        style.curve(ax, line, "rounds", "size", **LOOKS[noise])
-        ratio, expected = line["ratio"].iloc[0], line["law"].iloc[0]
-        label = NAMES[noise] + ("" if noise == INDEPENDENT else f": {ratio:.3f} ({expected:.3f})")
-        handles.append(Line2D([], [], label=label, **LOOKS[noise]))
+    style.curves(ax, table, "noise", LOOKS, "rounds", "size")
+    found = table.drop_duplicates("noise").set_index("noise")[["ratio", "law"]].drop(index=INDEPENDENT)
+    words = NAMES | {noise: f"{NAMES[noise]}: {ratio:.3f} ({exact:.3f})" for noise, ratio, exact in found.itertuples()}
     ax.set(xlabel="rounds", ylabel="noise of the sum, relative to one round's")
-    ax.legend(handles=handles, fontsize=8)
+    ax.legend(handles=style.handles(table, "noise", LOOKS, words), fontsize=8)
     return style.finish(
         figure,
         table,

@@ -18,12 +18,7 @@ LOCAL, CENTRAL = "Local noise", "Central noise"
 OUTSIDERS, ONE = "DECOR, against outsiders", "DECOR, against one agent"
 METRICS = {"excess_loss": "agents' own models", "excess_loss_of_mean": "mean of the models"}
 GRAPHS = {"gossip_ring": "ring", "gossip_grid": "grid", "gossip_complete": "complete graph"}
-LOOKS: dict[str, style.Look] = {
-    LOCAL: {"color": "#8c8c8c", "marker": "x"},
-    ONE: {"color": "#e6a532", "marker": "^"},
-    OUTSIDERS: {"color": "#c8443c", "marker": "s"},
-    CENTRAL: {"color": "#12355b", "marker": "o"},
-}
+LOOKS = {LOCAL: style.GREY, ONE: style.ORANGE, OUTSIDERS: style.RED, CENTRAL: style.NAVY}
 
 
 @derived

@@ -15,10 +15,7 @@ SWEEP = "scaffold_steps"
 SCAFFOLD, FEDAVG = "DP-SCAFFOLD", "DP-FedAvg"
 METRIC = "train_loss"
 PANEL = ["task", "noise_multiplier"]
-LOOKS: dict[str, style.Look] = {
-    SCAFFOLD: {"color": "#c8443c", "marker": "s"},
-    FEDAVG: {"color": "#12355b", "marker": "o"},
-}
+LOOKS = {SCAFFOLD: style.RED, FEDAVG: style.NAVY}
 
 
 def tuned(runs: pd.DataFrame) -> pd.DataFrame:

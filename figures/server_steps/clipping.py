@@ -17,12 +17,7 @@ from figures.shared.runs import at_end
 SWEEP, METRIC = "server_clipping", "train_loss"
 FIXED, ADAPTIVE = "Fixed", "Adaptive"
 MEDIAN = 0.5
-LOOKS: dict[float, style.Look] = {  # by quantile, 0 for a fixed norm
-    0.0: {"color": "#8c8c8c", "marker": "x"},
-    0.2: {"color": "#e6a532", "marker": "^"},
-    0.5: {"color": "#c8443c", "marker": "s"},
-    0.8: {"color": "#12355b", "marker": "o"},
-}
+LOOKS = {0.0: style.GREY, 0.2: style.ORANGE, 0.5: style.RED, 0.8: style.NAVY}  # by quantile, 0 for a fixed norm
 
 
 @derived

@@ -14,12 +14,7 @@ from figures.shared.runs import at_end
 
 SWEEP, METRIC = "server_optimisers", "train_loss"
 FEDAVG, MOMENTUM, ADAM, YOGI = "FedAvg", "FedAvgM", "FedAdam", "FedYogi"
-LOOKS: dict[str, style.Look] = {
-    FEDAVG: {"color": "#8c8c8c", "marker": "x"},
-    MOMENTUM: {"color": "#e6a532", "marker": "^"},
-    ADAM: {"color": "#c8443c", "marker": "s"},
-    YOGI: {"color": "#12355b", "marker": "o"},
-}
+LOOKS = {FEDAVG: style.GREY, MOMENTUM: style.ORANGE, ADAM: style.RED, YOGI: style.NAVY}
 
 
 @derived

@@ -16,11 +16,7 @@ SWEEP, METRIC = "proximal_steps", "train_loss"
 FIXED_STEP = 0.1
 AT_FIXED, AT_BEST = f"step {FIXED_STEP:g}", "best step of each"
 CELL = ["task", "num_steps", "proximal"]
-LOOKS: dict[float, style.Look] = {
-    0.0: {"color": "#8c8c8c", "marker": "x"},
-    0.1: {"color": "#e6a532", "marker": "^"},
-    1.0: {"color": "#12355b", "marker": "o"},
-}
+LOOKS = {0.0: style.GREY, 0.1: style.ORANGE, 1.0: style.NAVY}  # by mu
 
 
 @derived
