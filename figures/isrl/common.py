@@ -73,11 +73,17 @@ def _columns_of_setting(rows: pd.DataFrame) -> list[str]:
     return [name for name in (*SETTING, *SMOOTHINGS) if name in rows and rows[name].notna().any()]
 
 
-def tried(table: pd.DataFrame, names=None) -> str:
-    """Return the number of settings that the methods of a table were chosen among, in words."""
-    rows = table if names is None else table[table["series"].isin(names)]
-    few, many = int(rows["settings"].min()), int(rows["settings"].max())
-    return f"{few} settings" if few == many else f"{few} to {many} settings"
+def tried(rows: pd.DataFrame) -> str:
+    """Return the number of settings that the rows of a table were chosen among, in words."""
+    return f"{select.span((int(rows['settings'].min()), int(rows['settings'].max())))} settings"
+
+
+def privacy_note(table: pd.DataFrame, which: str = "Epsilon") -> str:
+    """Return a sentence on what is protected, and against whom. which: the epsilon, "Exact epsilon"."""
+    return (
+        f"{which} at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server and the "
+        "other silos."
+    )
 
 
 @derived
@@ -100,10 +106,9 @@ def over_trials(trials: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame
     """Mean, interval, standard deviation over trials, mean epsilons, settings tried, runs per setting, and the settings
     chosen in each trial (empty where a method has no such setting)."""
     rows = trials.assign(seed=0)
-    table = select.interval(rows, by=by, value=value)
+    table = select.interval(rows, by=by, value=value, means=["epsilon", "epsilon_exact"])
     groups = rows.groupby(by, observed=True)
-    more = groups[["epsilon", "epsilon_exact"]].mean().assign(std=groups[value].std(ddof=1))
-    more = more.join(groups[["settings", "runs_each"]].max())
+    more = groups[value].std(ddof=1).to_frame("std").join(groups[["settings", "runs_each"]].max())
     for name in _columns_of_setting(rows):
         more[f"chosen_{name}"] = groups[name].agg(_values_by_trial)
     return table.merge(more.reset_index(), on=by)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
 from figures.isrl import common
@@ -29,33 +28,32 @@ def draw(table: pd.DataFrame, title: str):
     """A panel for each calibration; error bars are standard deviations over trials, bands intervals of the mean."""
     figure, axes = style.subplots(1, 2, figsize=(11, 5.2), sharey=True)
     order = style.present(table, "series", LOOKS)
-    for ax, calibration in zip(axes, (PUBLISHED, EXACT), strict=True):
-        panel = table[table["calibration"] == calibration]
+    for ax, panel, (calibration,) in style.panels(axes, table, calibration=list(TITLES)):
         silent = table[(table["calibration"] == SILENT) & table["series"].isin(panel["series"])]
         _panel(ax, panel, silent, order)
         ax.set_title(TITLES[calibration])
     axes[0].set_ylabel("test error, all silos together")
     axes[0].set_yscale("log")  # with 35 rounds the error at the smallest epsilon is twice the others
     style.percent(axes[0].yaxis)
-    handles = [Line2D([], [], label=name, **LOOKS[name]) for name in order]
-    style.head(figure, title, handles)
-    style.footer(
+    solid = table[table["series"].isin(SOLID)]
+    return style.finish(
         figure,
         table,
+        title,
+        [style.handles(table, "series", LOOKS)],
         "Each trial has the setting with the lowest mean training loss over "
-        f"{table['runs_each'].max():.0f} runs, among {common.tried(table, SOLID)} (solid). {_dashed_note(table)}",
-        f"Epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server and the "
-        "other silos.",
+        f"{table['runs_each'].max():.0f} runs, among {common.tried(solid)} (solid). {_dashed_note(table)}",
+        common.privacy_note(table),
         differs="Bars: standard deviations over trials; in brackets the exact epsilon. Settings and values of epsilon "
         "are ours: the paper names neither. Only one-pass and localized MB-SGD are in the paper.",
     )
-    return figure
 
 
 def _dashed_note(table: pd.DataFrame) -> str:
     """Return a note on the dashed curves: how many settings each was chosen among, and in what it differs."""
     notes = {WIDE: "in the wide search", FIXED_ROUNDS: "with 35 rounds"}
-    parts = [f"{common.tried(table, [name])} {notes[name]}" for name in style.present(table, "series", notes)]
+    shown = {name: table[table["series"] == name] for name in style.present(table, "series", notes)}
+    parts = [f"{common.tried(rows)} {notes[name]}" for name, rows in shown.items()]
     return f"Dashed: {' and '.join(parts)}." if parts else ""
 
 
@@ -99,7 +97,7 @@ def figure_of(about: str, num_sampled: int, title: str) -> Figure:
         sweeps=(SWEEP,),
         table=lambda runs: table(runs, num_sampled),
         draw=lambda numbers: draw(numbers, title),
-        apart={"target_epsilon": "target_epsilon", "calibration": "calibration", "num_sampled": "num_sampled"},
+        apart=("target_epsilon", "calibration", "num_sampled"),
         tuned=tuple(common.SETTING),
         own=lambda runs: _figure_for_runs(about, num_sampled, title, runs),
     )
@@ -114,25 +112,19 @@ def _figure_for_runs(about: str, num_sampled: int, title: str, runs: pd.DataFram
     return figure_of(about, int(counts[0]), f"MNIST odd/even in 25 silos, {counts[0]} of 25 silos answer")
 
 
-FIGURE_2 = figure_of(
-    """\
-Gao et al. 2024, Figure 2: test error against epsilon on MNIST odd/even, all 25 silos answer in every round.
+ABOUT = """\
+Gao et al. 2024, Figure {}: test error against epsilon on MNIST odd/even, {}.
 
 Localized MB-SGD is compared with one-pass MB-SGD. Multi-pass MB-SGD, which is not in the paper, separates the gain from
-phases from the gain from several passes. Expected by the paper: localized below one-pass at
-every epsilon.
-""",
+phases from the gain from several passes. Expected by the paper: localized below one-pass at every epsilon.
+"""
+FIGURE_2 = figure_of(
+    ABOUT.format(2, "all 25 silos answer in every round"),
     ALL,
     "MNIST odd/even in 25 silos, all silos answer (Gao et al. 2024, Fig. 2)",
 )
 FIGURE_3 = figure_of(
-    """\
-Gao et al. 2024, Figure 3: test error against epsilon on MNIST odd/even, 18 random silos of 25 answer in a round.
-
-Localized MB-SGD is compared with one-pass MB-SGD. Multi-pass MB-SGD, which is not in the paper, separates the gain from
-phases from the gain from several passes. Expected by the paper: localized below one-pass at
-every epsilon.
-""",
+    ABOUT.format(3, "18 random silos of 25 answer in a round"),
     SOME,
     "MNIST odd/even in 25 silos, 18 of 25 silos answer (Gao et al. 2024, Fig. 3)",
 )

@@ -11,10 +11,9 @@ is of one order at every distance, and below that of the earlier method, one-pas
 
 import numpy as np
 import pandas as pd
-from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
-from figures.isrl import rounds
+from figures.isrl import common
 from figures.isrl.rounds import LOCALIZED, LOOKS, ONE_PASS_ACCELERATED, lowest
 from figures.shared import edges
 from figures.shared.figure import Figure
@@ -34,15 +33,13 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     settings: the number of settings of which it is the best.
     """
     best = lowest(runs, PANEL)
-    out = select.interval(best, by=BY, value="excess_risk", log=True)
     names = ("epsilon", "epsilon_exact", "num_sampled", "num_rounds", "step_size", "theorem_lambda")
     told = [name for name in names if name in best]
-    out = out.merge(best.groupby(BY, observed=True)[told].mean().reset_index(), on=BY)
+    out = select.interval(best, by=BY, value="excess_risk", log=True, means=told)
     out = out.merge(best.drop_duplicates(BY)[[*BY, "edge"]], on=BY)
     tried = runs.groupby(BY, observed=True)["point"].nunique().rename("settings").reset_index()
     out = out.merge(tried, on=BY)
-    ratios = select.interval(against_identical(runs), by=BY, value="ratio", log=True).drop(columns="repetitions")
-    out = out.merge(ratios.rename(columns={"low": "ratio_low", "high": "ratio_high"}), on=BY, how="left")
+    out = out.merge(select.beside(against_identical(runs), by=BY, value="ratio", log=True), on=BY, how="left")
     return out.assign(delta=runs["delta"].iloc[0], mean="geometric", **select.where_from(runs))
 
 
@@ -60,36 +57,27 @@ def draw(table: pd.DataFrame):
     """One column for each epsilon: the risk above, and below its ratio to the risk in silos with one distribution."""
     budgets = sorted(table["target_epsilon"].unique())
     figure, axes = style.subplots(2, len(budgets), figsize=(3.6 * len(budgets) + 0.4, 6.4), sharex=True, squeeze=False)
+    looks: dict[str, style.Look] = {name: look | {"band": name in BANDS} for name, look in LOOKS.items()}
     ratios = table.rename(columns={"low": "risk_low", "high": "risk_high", "ratio_low": "low", "ratio_high": "high"})
     for (above, below), epsilon in zip(axes.T, budgets, strict=True):
         for ax, rows, y in ((above, table, "excess_risk"), (below, ratios, "ratio")):
             panel = rows[rows["target_epsilon"] == epsilon]
-            for name, look in LOOKS.items():
-                style.curve(ax, panel[panel["algorithm"] == name], "spread", y, **look, band=name in BANDS)
-            shown = panel[panel["algorithm"].isin(BANDS)]
-            for end in ("low", "high"):
-                ax.update_datalim(shown.loc[np.isfinite(shown[end]), ["spread", end]].to_numpy())
-            ax.autoscale_view()
-        above.set_yscale("log")
-        above.set_title(rf"$\varepsilon$ = {epsilon:g}" if np.isfinite(epsilon) else "no noise")
+            style.curves(ax, panel, "algorithm", looks, "spread", y)
+            style.stretch(ax, panel[panel["algorithm"].isin(BANDS)], "spread")
+        above.set(yscale="log", title=rf"$\varepsilon$ = {epsilon:g}" if np.isfinite(epsilon) else "no noise")
         style.plain_log_ticks(above.yaxis, subs=(1, 1.5, 2, 3, 5, 7))
-        below.set_xlabel("distance of the silos' models")
-    axes[0][0].set_ylabel("excess risk")
-    axes[1][0].set_ylabel("ratio to distance 0")
-    names = style.present(table, "algorithm", LOOKS)
-    title = "Risk and heterogeneity: a quadratic in 25 silos (Gao et al. 2024, Theorem 2.1, measured)"
-    style.head(figure, title, [Line2D([], [], label=name, **LOOKS[name]) for name in names])
-    style.footer(
+    style.label(axes, "distance of the silos' models", "excess risk", "ratio to distance 0")
+    return style.finish(
         figure,
         table,
+        "Risk and heterogeneity: a quadratic in 25 silos (Gao et al. 2024, Theorem 2.1, measured)",
+        [style.handles(table, "algorithm", LOOKS)],
         f"{table['num_sampled'].iloc[0]:g} of 25 silos answer in a round. Points have the best of "
-        f"{rounds.counted(table['settings'])} by exact risk; ratios have those that are best on other trials. "
+        f"{common.tried(table)} by exact risk; ratios have those that are best on other trials. "
         f"{edges.note(table)}".strip(),
-        f"Exact epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server "
-        "and the other silos.",
+        common.privacy_note(table, "Exact epsilon"),
         differs="The paper has no such experiment; only its method and the earlier one have bands.",
     )
-    return figure
 
 
 FIGURE = Figure(about=__doc__, sweeps=("isrl_heterogeneity",), table=table, draw=draw)

@@ -6,7 +6,6 @@ up to logarithms.
 """
 
 import pandas as pd
-from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
 from figures.isrl import common
@@ -42,13 +41,9 @@ def _most(table: pd.DataFrame) -> str:
 def draw(table: pd.DataFrame):
     """Test error against exact epsilon."""
     figure, ax = style.subplots(figsize=(6.5, 4.4))
-    for name, look in LOOKS.items():
-        line = table[(table["series"] == name) & (table["calibration"] == common.EXACT)]
-        style.curve(ax, line, "target_epsilon", "test_error", **look)
     private = table[table["calibration"] == common.EXACT]
-    edges = private[["low", "high"]].stack().to_numpy()
-    ax.update_datalim([(at, edge) for at in private["target_epsilon"] for edge in edges])
-    ax.autoscale_view()
+    style.curves(ax, private, "series", LOOKS, "target_epsilon", "test_error")
+    style.stretch(ax, private, "target_epsilon")
     ax.set_xscale("log")
     ticks = sorted(private["target_epsilon"].unique())
     words = [f"{tick:g}" for tick in ticks]
@@ -62,24 +57,18 @@ def draw(table: pd.DataFrame):
                 ax.vlines([at], end["low"], end["high"], color=look["color"], linewidth=0.9)
     ax.set_xticks(ticks, words)
     ax.minorticks_off()
-    ax.set_xlabel(r"exact $\varepsilon$")
-    ax.set_ylabel("test error, all silos together")
+    ax.set(xlabel=r"exact $\varepsilon$", ylabel="test error, all silos together")
     style.percent(ax.yaxis)
-    style.head(
-        figure,
-        "Losses that are not smooth: localized, hinge loss (after Gao et al. 2024, section 3)",
-        [Line2D([], [], label=name, **look) for name, look in LOOKS.items()],
-    )
-    style.footer(
+    return style.finish(
         figure,
         table,
+        "Losses that are not smooth: localized, hinge loss (after Gao et al. 2024, section 3)",
+        [style.handles(table, "series", LOOKS)],
         f"Each trial has the setting with the lowest training loss, of {common.tried(table)} per method. "
         f"At most {_most(table)} rounds in each of two phases.",
-        f"Epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server and the "
-        "other silos.",
+        common.privacy_note(table),
         differs="The paper has no such experiment.",
     )
-    return figure
 
 
 FIGURE = Figure(about=__doc__, sweeps=("isrl_nonsmooth",), table=table, draw=draw)

@@ -16,6 +16,7 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
+from figures.isrl import common
 from figures.shared import edges
 from figures.shared.derived import derived
 from figures.shared.figure import Figure
@@ -52,17 +53,14 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     """
     last = at_end(runs)
     best = _tuned_rows(last)
-    out = select.interval(best, by=BY, value="excess_risk", log=True)
     told = [name for name in ("epsilon", "epsilon_exact", "step_size", "theorem_lambda") if name in best]
     tried = last.groupby(BY, observed=True)["point"].nunique().rename("settings")
-    out = out.merge(best.groupby(BY, observed=True)[told].mean().join(tried).reset_index(), on=BY)
+    out = select.interval(best, by=BY, value="excess_risk", log=True, means=told).join(tried, on=BY)
     lowest = _one_pass_lowest(best)
     most = out[out["algorithm"] == ONE_PASS].groupby(PANEL)["num_rounds"].max().rename("most").reset_index()
     lowest = lowest.merge(most, on=PANEL)
     lowest["interior"] = lowest["num_rounds"] < lowest.pop("most")
-    ratios = select.interval(of_trials(runs), by=BY, value="ratio", log=True)
-    ratios = ratios.rename(columns={"low": "ratio_low", "high": "ratio_high"}).drop(columns="repetitions")
-    out = out.merge(ratios, on=BY, how="left")
+    out = out.merge(select.beside(of_trials(runs), by=BY, value="ratio", log=True), on=BY, how="left")
     out = out.merge(lowest.drop(columns="num_rounds").rename(columns={"excess_risk": "target"}), on=PANEL, how="left")
     for name, bound in (("rounds_low", "ratio_low"), ("rounds_to_target", "ratio"), ("rounds_high", "ratio_high")):
         reached = out[out[bound] <= 1 + 1e-12].groupby([*PANEL, "algorithm"])["num_rounds"].min()
@@ -119,12 +117,6 @@ def lowest(runs: pd.DataFrame, panel: list[str], *, apart: bool = False) -> pd.D
     return best.drop(columns="edge", errors="ignore").merge(chosen, on=[*by, "point"])
 
 
-def counted(settings: pd.Series) -> str:
-    """Return numbers of settings in words."""
-    few, many = int(settings.min()), int(settings.max())
-    return f"{few} settings" if few == many else f"{few} to {many} settings"
-
-
 def draw(table: pd.DataFrame):
     """A row of panels for each epsilon and a column for each n."""
     title = "Rounds to a risk: a quadratic in 25 heterogeneous silos (Gao et al. 2024, Theorem 2.1, measured)"
@@ -139,37 +131,28 @@ def panels(table: pd.DataFrame, x: str, label: str, title: str, ticks: Sequence[
     figure, axes = style.subplots(
         len(budgets), len(sizes), figsize=(11, 2.9 * len(budgets) + 0.9), sharex=True, squeeze=False
     )
-    for row, epsilon in zip(axes, budgets, strict=True):
-        for ax, n in zip(row, sizes, strict=True):
-            panel = table[(table["num_records"] == n) & (table["target_epsilon"] == epsilon)]
-            for name, look in LOOKS.items():
-                style.curve(ax, panel[panel["algorithm"] == name], x, "excess_risk", **look)
-            ax.set_xscale("log")
-            ax.set_yscale("log")
-            for target in panel["target"].dropna().unique()[:1]:
-                ax.axhline(target, **TARGET)
-            ax.set_title(f"n = {n:g}, " + (rf"$\varepsilon$ = {epsilon:g}" if np.isfinite(epsilon) else "no noise"))
-            style.plain_log_ticks(ax.yaxis, subs=(1, 1.5, 2, 3, 5, 7))
-        row[0].set_ylabel("excess risk")
-    for ax in axes[-1]:
-        ax.set_xlabel(label)
+    for ax, panel, (epsilon, n) in style.panels(axes, table, target_epsilon=budgets, num_records=sizes):
+        style.curves(ax, panel, "algorithm", LOOKS, x, "excess_risk")
+        for target in panel["target"].dropna().unique()[:1]:
+            ax.axhline(target, **TARGET)
+        noise = rf"$\varepsilon$ = {epsilon:g}" if np.isfinite(epsilon) else "no noise"
+        ax.set(xscale="log", yscale="log", title=f"n = {n:g}, {noise}")
+        style.plain_log_ticks(ax.yaxis, subs=(1, 1.5, 2, 3, 5, 7))
         if ticks:
-            ax.set_xticks(ticks, [f"{tick}" for tick in ticks])
-            ax.minorticks_off()
-    names = style.present(table, "algorithm", LOOKS)
-    handles = [Line2D([], [], label=name, **LOOKS[name]) for name in names]
-    style.head(figure, title, [*handles, Line2D([], [], label="lowest of one-pass MB-SGD", **TARGET)])
-    style.footer(
+            style.ticks(ax, ticks)
+    style.label(axes, label, "excess risk")
+    target = Line2D([], [], label="lowest of one-pass MB-SGD", **TARGET)
+    return style.finish(
         figure,
         table,
-        f"Points have the best of {counted(table['settings'])} by exact risk: the step size, and for the localized "
+        title,
+        [[*style.handles(table, "algorithm", LOOKS), target]],
+        f"Points have the best of {common.tried(table)} by exact risk: the step size, and for the localized "
         "methods lambda.",
-        f"Exact epsilon at delta = {table['delta'].iloc[0]:.2g}: one record of one silo replaced, against the server "
-        "and the other silos.",
+        common.privacy_note(table, "Exact epsilon"),
         differs="The paper has no such experiment, and its earlier optimal algorithm is not among these methods. "
         "Panels have different axes.",
     )
-    return figure
 
 
 FIGURE = Figure(about=__doc__, sweeps=("isrl_rounds",), table=table, draw=draw)

@@ -78,25 +78,16 @@ def figure_of(about: str, rows_of: Callable[[Setting], list], title: str) -> Fig
     )
 
 
-TABLE_1 = figure_of(
-    """\
-Gao et al. 2024, Table 1: risk, rounds, gradients for smooth losses, at the sizes of section 4.
+ABOUT = """\
+Gao et al. 2024, Table {}: risk, rounds, gradients for {}, at the sizes of section 4.
 
 Constants and logarithms are left out and L = D = beta = 1, as in the paper, so only orders of magnitude are meaningful.
 The formulas are lost in the available text of the paper. They were reconstructed (`bench.papers.isrl.theory`); "?"
 marks those that could not be.
-""",
-    theory.table_1,
-    "Smooth losses (Gao et al. 2024, Table 1)",
-)
+"""
+TABLE_1 = figure_of(ABOUT.format(1, "smooth losses"), theory.table_1, "Smooth losses (Gao et al. 2024, Table 1)")
 TABLE_2 = figure_of(
-    """\
-Gao et al. 2024, Table 2: risk, rounds, gradients for losses that need not be smooth, at the sizes of section 4.
-
-Constants and logarithms are left out and L = D = beta = 1, as in the paper, so only orders of magnitude are meaningful.
-The formulas are lost in the available text of the paper. They were reconstructed (`bench.papers.isrl.theory`); "?"
-marks those that could not be.
-""",
+    ABOUT.format(2, "losses that need not be smooth"),
     theory.table_2,
     "Losses that need not be smooth (Gao et al. 2024, Table 2)",
 )
