@@ -64,8 +64,7 @@ def draw(table: pd.DataFrame):
     finite = [epsilon for epsilon in budgets if np.isfinite(epsilon)]
     off = 0
     end = 2 * table["target_epsilon"].replace(np.inf, np.nan).max()
-    for ax, name in zip(axes[0], names, strict=True):
-        rows = table[table["dataset"] == name]
+    for ax, rows, (name,) in style.panels(axes, table, dataset=names):
         rows = rows.assign(x=rows["target_epsilon"].replace(np.inf, end))
         curves.behind(ax, rows, "x", linestyle="")
         run = rows[rows["repetitions"] > 0]
@@ -78,11 +77,11 @@ def draw(table: pd.DataFrame):
         for row in alone.itertuples():
             ax.axhline(row.test_accuracy, color=curves.LOOKS[row.algorithm]["color"], **ALONE)
         off += _leave_out(ax, run, alone)
-        curves.ticks(ax, finite, r"$\varepsilon$")
+        style.ticks(ax, finite)
         ax.set_xticks([*finite, end], [*(f"{epsilon:g}" for epsilon in finite), "FedAvg"])
         ax.set_title(name)
         style.percent(ax.yaxis)
-    axes[0, 0].set_ylabel("test accuracy")
+    style.label(axes, r"$\varepsilon$", "test accuracy")
     alone = [Line2D([], [], label="one client alone, no noise", color="#5b5b5b", **ALONE)] if len(own) else []
     return curves.finish(
         figure,
@@ -132,5 +131,5 @@ FIGURE = Figure(
     sweeps=SWEEPS,
     table=table,
     draw=draw,
-    apart={name: name for name in ("target_epsilon", "num_epochs")},
+    apart=("target_epsilon", "num_epochs"),
 )

@@ -17,6 +17,7 @@ LINES = {
     "train_accuracy": "training accuracy of the clients, on their own batches",
     "test_accuracy": "test accuracy of their average",
 }
+LOOKS: dict[str, style.Look] = {"test_accuracy": {"linestyle": "-"}, "train_accuracy": {"linestyle": "--"}}
 COLORS = {1: "#3c78b4", 20: "#c8443c"}
 
 
@@ -41,35 +42,27 @@ def draw(table: pd.DataFrame):
     """A panel for each model."""
     names = style.present(table, "algorithm", common.MODELS)
     figure, axes = style.subplots(1, len(names), figsize=(2.9 * len(names) + 0.7, 3.6), squeeze=False, sharey=True)
-    for ax, name in zip(axes[0], names, strict=True):
-        for (epochs, line), rows in table[table["algorithm"] == name].groupby(["num_epochs", "line"]):
-            look: style.Look = {"color": COLORS[int(epochs)], "linestyle": "--" if line == "train_accuracy" else "-"}
-            style.curve(ax, rows, "rounds", "accuracy", **look)
-        ax.set(title=name, xlabel="local epochs done", ylim=(0, 1.005))
+    for ax, panel, (name,) in style.panels(axes, table, algorithm=names):
+        for epochs, color in COLORS.items():
+            rows = panel[panel["num_epochs"] == epochs]
+            style.curves(ax, rows, "line", LOOKS, "rounds", "accuracy", color=color)
+        ax.set(title=name, ylim=(0, 1.005))
         style.percent(ax.yaxis)
-    axes[0, 0].set_ylabel("accuracy")
+    style.label(axes, "local epochs done", "accuracy")
     splits = [Line2D([], [], color=color, label=f"averaged every {_epochs(e)}") for e, color in COLORS.items()]
-    kinds = [
-        Line2D([], [], color="#555555", linestyle="--" if line == "train_accuracy" else "-", label=label)
-        for line, label in LINES.items()
-    ]
-    style.head(
-        figure,
-        f"FedAvg without privacy, {table['dataset'].iloc[0]}: clients and their average (Bhaskar et al. 2025)",
-        splits,
-        kinds,
-    )
+    kinds = [Line2D([], [], color="#555555", label=label, **LOOKS[line]) for line, label in LINES.items()]
     share = table["data_share"].min()
     part = f" Only {100 * share:.3g} % of the data of each client are used." if share < 1 else ""
-    style.footer(
+    return style.finish(
         figure,
         table,
+        f"FedAvg without privacy, {table['dataset'].iloc[0]}: clients and their average (Bhaskar et al. 2025)",
+        [splits, kinds],
         common.privacy_note(table),
         "Between two averagings, the average of the clients' current models is only evaluated.",
         differs=f"Not in the paper; ten clients and settings as published.{part}",
         unequal="(lines without a band have one)",
     )
-    return figure
 
 
 def _epochs(count: int) -> str:

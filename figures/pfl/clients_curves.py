@@ -39,18 +39,17 @@ def draw(table: pd.DataFrame):
     by_program = table["program"] == tables.BY_PROGRAM
     single, others = table[by_program & (table["repetitions"] > 0)], table[~by_program]
     names = style.present(table, "dataset", common.DATASETS)
-    figure, axes = style.subplots(1, len(names), figsize=(11.5, 4.2))
-    for ax, name in zip(axes, names, strict=True):
-        rows = others[others["dataset"] == name]
+    figure, axes = style.subplots(1, len(names), figsize=(11.5, 4.2), squeeze=False)
+    for ax, rows, (name,) in style.panels(axes, others, dataset=names):
         alone = rows[rows["num_clients"] == 1]
         curves.panel(ax, rows[rows["num_clients"] > 1], "num_clients")
         curves.behind(ax, alone, "num_clients", linestyle="")
         one_client(ax, alone)
         one_client(ax, single[single["dataset"] == name], **SINGLE)
-        curves.ticks(ax, sorted(rows["num_clients"].unique()), "clients $k$")
+        style.ticks(ax, sorted(rows["num_clients"].unique()))
         ax.set_title(f"{name}, {common.epsilon_symbol(rows['target_epsilon'].iloc[0])}")
         style.percent(ax.yaxis)
-    axes[0].set_ylabel("test accuracy")
+    style.label(axes, "clients $k$", "test accuracy")
     open_markers = Line2D([], [], label="one client, single-node program", marker="o", color="#444444", **SINGLE)
     return curves.finish(
         figure,

@@ -44,9 +44,7 @@ def ours(ax: Axes, table: pd.DataFrame, x: str) -> None:
         style.curve(ax, line, x, "test_accuracy", **look)
         if len(lost := diverged(line)):
             ax.plot(lost[x], lost["with_diverged"], color=look["color"], **CROSS)
-        for end in ("low", "high"):
-            ax.update_datalim(line[[x, end]].dropna().to_numpy())
-    ax.autoscale_view()
+    style.stretch(ax, table[table["algorithm"].isin(LOOKS)], x)
     if not table["test_accuracy"].notna().any():
         style.nothing(ax, table[table["repetitions"] > 0])
 
@@ -57,14 +55,6 @@ def diverged(table: pd.DataFrame) -> pd.DataFrame:
     lost = table[table["diverged"] > 0] if "diverged" in table else table[:0].assign(accuracy_of_finite=0.0, diverged=0)
     share = 1 - lost["diverged"] / lost["repetitions"]
     return lost.assign(with_diverged=lost["accuracy_of_finite"].fillna(0.0) * share)
-
-
-def ticks(ax: Axes, values: Sequence[float], label: str) -> None:
-    """Give a panel a logarithmic axis with these ticks and no others."""
-    ax.set_xscale("log")
-    ax.set_xticks(values, [f"{value:g}" for value in values])
-    ax.xaxis.set_minor_locator(style.NullLocator())
-    ax.set_xlabel(label)
 
 
 def gaps(table: pd.DataFrame) -> str:
@@ -83,14 +73,12 @@ def finish(
     for ax in figure.axes:
         low, high = ax.get_ylim()
         ax.set_ylim(max(low, 0), min(high, 1.005))
-    handles = [Line2D([], [], label=name, **LOOKS[name]) for name in style.present(table, "algorithm", LOOKS)]
+    handles = style.handles(table, "algorithm", LOOKS)
     published: style.Look = BEHIND | {"color": style.pale("#444444"), "marker": "o"}
     handles.append(Line2D([], [], label="published (paler)", **published))
     if len(diverged(table)):
         handles.append(Line2D([], [], label="mean with diverged runs as 0 %", color="#444444", **CROSS))
-    style.head(figure, title, [*handles, *further])
     notes = common.privacy_note(table), common.training_note(table), *notes
     seeds = table["repetitions"].dropna()
     single = f"({(seeds == 1).sum()} of {len(seeds)} points are single runs)"
-    style.footer(figure, table, *notes, differs=differs, unequal=single)
-    return figure
+    return style.finish(figure, table, title, [[*handles, *further]], *notes, differs=differs, unequal=single)

@@ -20,13 +20,13 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 def draw(table: pd.DataFrame):
     """A panel for each epsilon."""
     epsilons = sorted(table["target_epsilon"].unique(), reverse=True)
-    figure, axes = style.subplots(1, len(epsilons), figsize=(11.5, 4.2), sharey=True)
-    for ax, epsilon in zip(axes, epsilons, strict=True):
-        curves.panel(ax, table[table["target_epsilon"] == epsilon], "num_epochs")
-        curves.ticks(ax, sorted(table["num_epochs"].unique()), "local epochs of a round $E$")
+    figure, axes = style.subplots(1, len(epsilons), figsize=(11.5, 4.2), sharey=True, squeeze=False)
+    for ax, panel, (epsilon,) in style.panels(axes, table, target_epsilon=epsilons):
+        curves.panel(ax, panel, "num_epochs")
+        style.ticks(ax, sorted(table["num_epochs"].unique()))
         ax.set_title(f"{table['dataset'].iloc[0]}, {common.epsilon_symbol(epsilon)}")
         style.percent(ax.yaxis)
-    axes[0].set_ylabel("test accuracy")
+    style.label(axes, "local epochs of a round $E$", "test accuracy")
     return curves.finish(
         figure,
         table,

@@ -36,7 +36,8 @@ def draw(table: pd.DataFrame):
             rows = of_recipe[of_recipe["dataset"] == name]
             curves.behind(ax, rows[rows["batch_size"] == sizes[0]], "batch_size", linestyle="", markersize=9)
             curves.ours(ax, rows, "batch_size")
-            curves.ticks(ax, sizes, "expected batch size $L$")
+            style.ticks(ax, sizes)
+            ax.set_xlabel("expected batch size $L$")
             if len(rows):
                 settings = (
                     f"$C$ = {recipe['clip_norm']:g}, step {recipe['step_size']:g}, momentum {recipe['momentum']:g}"

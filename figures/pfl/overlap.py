@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
 from bench.errors import InputError
-from figures.pfl import common, curves
+from figures.pfl import common
 from figures.shared.figure import Figure
 
 SWEEP = "pfl_clients"
@@ -50,34 +50,26 @@ def draw(table: pd.DataFrame):
     """A panel for each data set."""
     names = style.present(table, "dataset", common.DATASETS)
     figure, axes = style.subplots(1, len(names), figsize=(3.6 * len(names) + 0.7, 4.0), squeeze=False)
-    for ax, name in zip(axes[0], names, strict=True):
-        rows = table[table["dataset"] == name]
-        for accounted, look in LOOKS.items():
-            style.curve(ax, rows[rows["accounted"] == accounted], "num_clients", "mean", **look)
-        for end in ("low", "high"):
-            ax.update_datalim(rows[["num_clients", end]].dropna().to_numpy())
-        ax.autoscale_view()
-        curves.ticks(ax, sorted(rows["num_clients"].unique()), "clients $k$")
+    for ax, rows, (name,) in style.panels(axes, table, dataset=names):
+        style.curves(ax, rows, "accounted", LOOKS, "num_clients", "mean")
+        style.stretch(ax, rows, "num_clients")
+        style.ticks(ax, sorted(rows["num_clients"].unique()))
         ax.set_yscale("log")
         ax.set_ylim(top=1.25 * rows["mean"].max())  # with a tick above the highest curve
         style.plain_log_ticks(ax.yaxis, subs=(1, 2, 3, 5, 7))
         targets = " and ".join(f"{target:g}" for target in sorted(rows["target_epsilon"].unique()))
         ax.set_title(rf"{name}, nominal $\varepsilon$ = {targets}")
-    axes[0, 0].set_ylabel(r"$\varepsilon$ of one example")
-    style.head(
-        figure,
-        "What independent draws of the clients' data cost (Bhaskar et al. 2025, setting of Table 5)",
-        [Line2D([], [], **look) for look in LOOKS.values()],
-    )
-    style.footer(
+    style.label(axes, "clients $k$", r"$\varepsilon$ of one example")
+    return style.finish(
         figure,
         table,
+        "What independent draws of the clients' data cost (Bhaskar et al. 2025, setting of Table 5)",
+        [[Line2D([], [], **look) for look in LOOKS.values()]],
         common.privacy_note(table, overlap=False),
         "The releases of all clients that have an example are composed; examples that no client drew have no loss and "
         "are left out of the average.",
         differs="Repetitions are draws of the clients' data. The paper has the grey line.",
     )
-    return figure
 
 
 FIGURE = Figure(about=__doc__, sweeps=(SWEEP,), table=table, draw=draw)

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import style
-from figures.pfl import common, curves
+from figures.pfl import common
 from figures.shared.figure import Figure
 
 AS_PUBLISHED = 1.2
@@ -43,33 +43,28 @@ def draw(table: pd.DataFrame):
     """A panel for each data set."""
     names = style.present(table, "dataset", common.DATASETS)
     figure, axes = style.subplots(1, len(names), figsize=(4.6 * len(names) + 0.9, 4.2), squeeze=False, sharey=True)
-    for ax, name in zip(axes[0], names, strict=True):
-        rows = table[table["dataset"] == name]
+    for ax, rows, (name,) in style.panels(axes, table, dataset=names):
         known = rows.drop_duplicates("num_epochs").sort_values("num_epochs")
         ax.plot(known["num_epochs"], known["published"], **PUBLISHED)
         for setting, look in LOOKS.items():
             line = rows[np.isclose(rows[SETTING].astype(float), setting).all(axis=1)]
-            style.curve(ax, line.sort_values("num_epochs"), "num_epochs", "test_accuracy", **look)
-        curves.ticks(ax, sorted(rows["num_epochs"].unique()), "local epochs of a round $E$")
+            style.curve(ax, line, "num_epochs", "test_accuracy", **look)
+        style.ticks(ax, sorted(rows["num_epochs"].unique()))
         ax.set_title(f"{name}, {rows['algorithm'].iloc[0]}")
         style.percent(ax.yaxis)
-    axes[0, 0].set_ylabel("test accuracy")
+    style.label(axes, "local epochs of a round $E$", "test accuracy")
     shown = set(table.loc[table["test_accuracy"].notna(), SETTING].itertuples(index=False, name=None))
     handles = [Line2D([], [], label=_label(*setting), **look) for setting, look in LOOKS.items() if setting in shown]
     published = Line2D([], [], label=rf"published, $\varepsilon$ = {AS_PUBLISHED:g}", **PUBLISHED)
-    style.head(
-        figure,
-        r"Settings near $\varepsilon$ = 1.2 beside the published accuracy (Bhaskar et al. 2025)",
-        [*handles, published],
-    )
-    style.footer(
+    return style.finish(
         figure,
         table,
+        r"Settings near $\varepsilon$ = 1.2 beside the published accuracy (Bhaskar et al. 2025)",
+        [[*handles, published]],
         common.privacy_note(table),
         common.training_note(table),
         differs="L is the expected batch size; the paper's settings are those of the first curve.",
     )
-    return figure
 
 
 def _label(epsilon: float, batch_size: int, step_size: float) -> str:

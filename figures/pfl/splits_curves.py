@@ -33,7 +33,8 @@ def draw(table: pd.DataFrame):
         row[0].set_ylabel("test accuracy")
         style.percent(row[0].yaxis)
     for ax in axes[-1]:
-        curves.ticks(ax, sorted(table["num_epochs"].unique()), "local epochs of a round $E$")
+        style.ticks(ax, sorted(table["num_epochs"].unique()))
+        ax.set_xlabel("local epochs of a round $E$")
     title = "Accuracy by split of 20 epochs (Bhaskar et al. 2025, Tables 2 to 4)"
     return curves.finish(figure, table, title, differs=curves.gaps(table))
 
@@ -48,6 +49,6 @@ FIGURE = Figure(
     sweeps=("pfl_splits",),
     table=table,
     draw=draw,
-    apart={name: name for name in ("target_epsilon", "num_epochs")},
+    apart=("target_epsilon", "num_epochs"),
     own=own,
 )
