@@ -35,10 +35,9 @@ REPLACED = {
     "mnist_by_style": "1,000 pseudo-writers of MNIST replace 1,000 of EMNIST.",
 }
 
-# The settings that the figures of these sweeps distinguish: column of the runs -> column of the numbers.
-APART = {name: name for name in ("delta_std", "noise_multiplier", "personalization")} | {
-    "legend_personalization": "personalization"
-}
+# The settings that the figures of these sweeps distinguish, and those of them that have another name in the numbers.
+APART = ("delta_std", "noise_multiplier", "personalization", "legend_personalization")
+RENAMED = {"legend_personalization": "personalization"}
 TUNED = ("step_size", "legend_step_size")
 
 
@@ -83,7 +82,7 @@ def figure_of(
             draw=lambda numbers: draw(numbers, panels, curves),
         )
 
-    published = Figure(about=about, sweeps=(sweep,), table=table, draw=draw, apart=APART, tuned=TUNED, own=own)
+    published = Figure(about, (sweep,), table, draw, apart=APART, renamed=RENAMED, tuned=TUNED, own=own)
     return published
 
 

@@ -43,14 +43,13 @@ def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
     by held-out data."""
     deltas, tunings = sorted(table["delta_std"].unique()), style.present(table, "tuned_on", TUNINGS)
     figure, axes = drawing.with_epsilon(len(deltas), len(panels), height=2.8)
+    for ax, panel, _ in style.panels(axes, table, delta_std=deltas, noise_multiplier=panels):
+        drawing.curves(ax, panel, "rounds", "excess_risk", curves, tunings)
+        ax.set_yscale("log")
+        with style.same_limits(ax):
+            for floor in panel["global_floor"].unique()[:1]:
+                ax.axhline(floor, **FLOOR)
     for row, delta in zip(axes, deltas, strict=False):
-        for ax, sigma in zip(row, panels, strict=True):
-            panel = table[(table["delta_std"] == delta) & (table["noise_multiplier"] == sigma)]
-            drawing.curves(ax, panel, "rounds", "excess_risk", curves, tunings)
-            ax.set_yscale("log")
-            with style.same_limits(ax):
-                for floor in panel["global_floor"].unique()[:1]:
-                    ax.axhline(floor, **FLOOR)
         spread = f"\n({WHOSE[delta]})" if delta in WHOSE else ""
         row[0].set_ylabel(f"excess risk / $d$, $\\delta_{{\\mathrm{{std}}}}$ = {delta:g}{spread}")
     for column, sigma in enumerate(panels):
@@ -59,15 +58,14 @@ def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
         drawing.epsilon(axes[-1, column], panel)
     axes[-1, 0].set_ylabel(r"$\varepsilon$", color=drawing.EPSILON_COLOR)
     style.plain_log_ticks(axes[-1, 0].yaxis)
-    style.head(
-        figure,
-        "Personalised private SGD, synthetic stream (Bietti et al. 2022, Fig. 1a)",
-        [*drawing.personalization_handles(curves), Line2D([], [], label="floor of global learning", **FLOOR)],
-        [*drawing.tuning_handles(tunings, TUNING_TITLES), *drawing.epsilon_handles()],
-    )
-    style.footer(
+    return style.finish(
         figure,
         table,
+        "Personalised private SGD, synthetic stream (Bietti et al. 2022, Fig. 1a)",
+        [
+            [*drawing.personalization_handles(curves), Line2D([], [], label="floor of global learning", **FLOOR)],
+            [*drawing.tuning_handles(tunings, TUNING_TITLES), *drawing.epsilon_handles()],
+        ],
         "Every point of a curve has its own best step size. Most of the spread comes from the parameters drawn, which "
         "all curves of a repetition share: even where bands overlap, curves can differ in every repetition.",
         "Epsilon so far at delta = 1e-4, for all data of a user against all others together, who see w (joint DP), by "
@@ -76,7 +74,6 @@ def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
         differs="The noise levels are ours, the paper names none. The paper's risk is not divided by d = 100; the "
         "upper row has its printed spread, the lower that of its program.",
     )
-    return figure
 
 
 FIGURE = common.figure_of(__doc__, sweep="ppsgd_synthetic", table=table, draw=draw)

@@ -33,10 +33,8 @@ def table(runs: pd.DataFrame, panels=PANELS, curves=CURVES, clip_norm: float | N
 
 def handles(curves) -> list[Line2D]:
     """Legend entries of the ratios alpha Q, which are a tenth of what the program calls a."""
-    return [
-        Line2D([], [], label=drawing.personalization_label(a / NUM_SAMPLED), **look)
-        for a, look in drawing.looks(curves).items()
-    ]
+    looks = drawing.looks(curves)
+    return [Line2D([], [], label=drawing.personalization_label(a / NUM_SAMPLED), **looks[a]) for a in looks]
 
 
 def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):

@@ -53,21 +53,16 @@ def draw(table: pd.DataFrame):
         if len(rows):
             _set_height(ax, rows)
     axes[0].set_ylabel("final test accuracy")
-    style.head(
-        figure,
-        f"Accuracy against privacy, {digits.TUNING_TITLES[tunings[0]]} (Bietti et al. 2022, Fig. 2)",
-        one.handles(style.present(table, "personalization", CURVES)),
-        one.further_handles(table),
-    )
     counts = whole.groupby("sweep", sort=False)["repetitions"].max().map("{:g}".format)
-    style.footer(
+    return style.finish(
         figure,
         table,
+        f"Accuracy against privacy, {digits.TUNING_TITLES[tunings[0]]} (Bietti et al. 2022, Fig. 2)",
+        [one.handles(style.present(table, "personalization", CURVES)), one.further_handles(table)],
         digits.EPSILON_NOTE,
         differs=f"{common.replaced(table)} {one.BLACK}".strip(),
         unequal=f"({', '.join(counts)} in the columns)",
     )
-    return figure
 
 
 def _set_height(ax, rows: pd.DataFrame) -> None:

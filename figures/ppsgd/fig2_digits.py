@@ -91,16 +91,15 @@ def draw(table: pd.DataFrame, curves=CURVES):
     panel(ax, table, curves)
     ax.set_ylabel("final test accuracy")
     style.percent(ax.yaxis)
-    style.head(
+    return style.finish(
         figure,
+        table,
         f"Digits by writer, linear: {digits.TUNING_TITLES[label]} (Bietti et al. 2022, Fig. 2)",
-        handles(style.present(table, "personalization", curves)),
-        further_handles(table),
+        [handles(style.present(table, "personalization", curves)), further_handles(table)],
+        alone_note(table),
+        digits.EPSILON_NOTE,
+        differs=f"{common.replaced(table)} {BLACK}".strip(),
     )
-    style.footer(
-        figure, table, alone_note(table), digits.EPSILON_NOTE, differs=f"{common.replaced(table)} {BLACK}".strip()
-    )
-    return figure
 
 
 def further_handles(table: pd.DataFrame) -> list[Line2D]:
@@ -163,12 +162,4 @@ def own(runs: pd.DataFrame) -> Figure:
     return FIGURE._replace(table=lambda runs: table(runs, clip_norm), draw=lambda numbers: draw(numbers, curves))
 
 
-FIGURE = Figure(
-    about=__doc__,
-    sweeps=("ppsgd_digits",),
-    table=table,
-    draw=draw,
-    apart=common.APART,
-    tuned=common.TUNED,
-    own=own,
-)
+FIGURE = common.figure_of(__doc__, sweep="ppsgd_digits", table=table, draw=draw)._replace(own=own)

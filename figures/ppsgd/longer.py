@@ -36,23 +36,16 @@ def draw(table: pd.DataFrame, panels=(0.0,), curves=fig1a.CURVES):
         style.plain_log_ticks(row[1].yaxis, subs=(1, 2, 5))
         row[0].set_ylabel("excess risk / $d$")
     deltas = ", ".join(f"{delta:g}" for delta in sorted(table["delta_std"].unique()))
-    style.head(
-        figure,
-        rf"Synthetic stream, $\delta_{{\mathrm{{std}}}}$ = {deltas}, more rounds (after Bietti et al. 2022, Fig. 1a)",
-        [
-            *drawing.personalization_handles(curves),
-            Line2D([], [], label="floor of global learning", **fig1a.FLOOR),
-        ],
-        drawing.tuning_handles(tunings, fig1a.TUNING_TITLES),
-    )
-    style.footer(
+    floor = Line2D([], [], label="floor of global learning", **fig1a.FLOOR)
+    return style.finish(
         figure,
         table,
+        rf"Synthetic stream, $\delta_{{\mathrm{{std}}}}$ = {deltas}, more rounds (after Bietti et al. 2022, Fig. 1a)",
+        [[*drawing.personalization_handles(curves), floor], drawing.tuning_handles(tunings, fig1a.TUNING_TITLES)],
         "The floor is the mean over repetitions. Panels have different axes.",
         differs="Not in the paper. Every point has its own best step size: a plateau is the noise floor of one, and a "
         "curve falls where a smaller one takes over.",
     )
-    return figure
 
 
 FIGURE = common.figure_of(__doc__, sweep="ppsgd_longer", table=table, draw=draw)

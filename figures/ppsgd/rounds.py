@@ -7,7 +7,6 @@ training. Figure 1b therefore also shows curves of one step size.
 from collections.abc import Sequence
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
@@ -92,42 +91,33 @@ def draw(
     for ax, low, sigma in zip(*axes, panels, strict=True):
         panel = table[table["noise_multiplier"] == sigma]
         drawing.curves(ax, panel, "rounds", "test_accuracy", curves, tunings)
-        one_step(ax, once[(once["noise_multiplier"] == sigma) & (once["tuned_on"] == tunings[0])], curves)
+        faintly = once[(once["noise_multiplier"] == sigma) & (once["tuned_on"] == tunings[0])]
+        looks = drawing.looks(curves)
+        style.curves(ax, faintly, "personalization", looks, "rounds", "test_accuracy", band=False, **FAINT)
         drawing.noise_title(ax, panel, sigma)
         drawing.epsilon(low, panel)
     axes[0, 0].set_ylabel(ylabel)
     style.percent(axes[0, 0].yaxis)
     axes[-1, 0].set_ylabel(r"$\varepsilon$", color=drawing.EPSILON_COLOR)
     style.plain_log_ticks(axes[-1, 0].yaxis)
-    style.head(
-        figure,
-        title,
-        handles,
-        [*drawing.tuning_handles(tunings, digits.TUNING_TITLES), *drawing.epsilon_handles()],
-        [Line2D([], [], label=ONE_STEP, **(drawing.NEUTRAL | FAINT))] if len(once) else [],
-    )
+    faint = [Line2D([], [], label=ONE_STEP, **(drawing.NEUTRAL | FAINT))] if len(once) else []
     every = f"Every point has its own best step size of the {grid}"
-    style.footer(
+    return style.finish(
         figure,
         table,
+        title,
+        [handles, [*drawing.tuning_handles(tunings, digits.TUNING_TITLES), *drawing.epsilon_handles()], faint],
         f"{every}, which hides declines; faint curves keep one." if len(once) else f"{every}.",
         edges.short(table, "step size"),
         digits.EPSILON_NOTE,
         differs=" ".join([common.replaced(table), *notes, NOISE_LEVELS]),
     )
-    return figure
 
 
 def _by_choice(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the rows whose step size is chosen at every point, and those where it is chosen once."""
     once = table["step_chosen"] == ONCE if "step_chosen" in table else pd.Series(False, table.index)
     return table[~once], table[once]
-
-
-def one_step(ax: Axes, table: pd.DataFrame, order: Sequence[float]) -> None:
-    """Draw the curves of one step size each, faint and without bands."""
-    for a, look in drawing.looks(order).items():
-        style.curve(ax, table[table["personalization"] == a], "rounds", "test_accuracy", band=False, **(look | FAINT))
 
 
 def figure_of(

@@ -34,9 +34,8 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     last, parts = of_repetitions(runs), []
     for name in style.present(last, "algorithm", ALGORITHMS):
         rows, theorem = last[last["algorithm"] == name], ALGORITHMS[name][1]
-        measured = select.interval(rows, by=BY, value="risk")
-        kept = rows.groupby(BY)[["bound", "clipped", *common.EPSILONS]].mean().reset_index()
-        parts.append(measured.merge(kept, on=BY).assign(algorithm=name, theorem=theorem))
+        measured = select.interval(rows, by=BY, value="risk", means=["bound", "clipped", *common.EPSILONS])
+        parts.append(measured.assign(algorithm=name, theorem=theorem))
     return pd.concat(parts, ignore_index=True).assign(**select.where_from(runs))
 
 
@@ -46,29 +45,21 @@ def draw(table: pd.DataFrame):
     figure, axes = style.subplots(
         len(names), len(targets), figsize=(11.5, 3.4 * len(names)), sharex=True, sharey="row", squeeze=False
     )
-    for name, line in zip(names, axes, strict=True):
-        for target, ax in zip(targets, line, strict=True):
-            rows = table[(table["target_epsilon"] == target) & (table["algorithm"] == name)]
-            theory.risk_and_bound(ax, rows, "risk")
-            ax.set_title(f"{name}, {theory.budget_name(target)}")
-        line[0].set_ylabel(f"{ALGORITHMS[name][2]}\n({ALGORITHMS[name][1]})")
-    for ax in axes[-1]:
-        ax.set_xlabel("rounds T")
-    style.head(
-        figure,
-        "Users of unequal size, sampled: risk under its bound (Bietti et al. 2022, Theorems 5.2 and B.4)",
-        theory.handles("D"),
-    )
-    style.footer(
+    for ax, rows, (name, target) in style.panels(axes, table, algorithm=names, target_epsilon=targets):
+        theory.risk_and_bound(ax, rows, "risk")
+        ax.set_title(f"{name}, {theory.budget_name(target)}")
+    style.label(axes, "rounds T", *(f"{ALGORITHMS[name][2]}\n({ALGORITHMS[name][1]})" for name in names))
+    return style.finish(
         figure,
         table,
+        "Users of unequal size, sampled: risk under its bound (Bietti et al. 2022, Theorems 5.2 and B.4)",
+        [theory.handles("D")],
         f"Step size of the theorem as its proof has it, average iterate; {theory.clipped_share(table)}. D is the "
         "expected number of examples (Algorithm 2) or of users (Algorithm 3) in a round. Epsilon at delta = 1e-4 is "
         "for the whole run, whatever its length, by RDP for Poisson sampling; one user added or removed, against all "
         "others together, who see w (joint DP).",
         differs="The paper states the bounds and has no experiment; D is the expected divisor of a round's sum.",
     )
-    return figure
 
 
 FIGURE = Figure(about=__doc__, sweeps=("ppsgd_sampled_theory",), table=table, draw=draw)

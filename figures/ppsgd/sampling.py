@@ -63,52 +63,39 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 def draw(table: pd.DataFrame):
     """A panel for each risk against epsilon, and one with epsilon against the noise."""
     figure, axes = style.subplots(1, 3, figsize=(14, 4.6))
-    algorithms = style.present(table, "algorithm", LOOKS)
     for ax, (risk, words) in zip(axes, RISKS.items(), strict=False):
         rows = table[table["risk"] == risk]
-        for name in algorithms:
-            line = rows[(rows["algorithm"] == name) & (rows["curve"] == "shared") & np.isfinite(rows["sound_epsilon"])]
-            style.curve(ax, line, "sound_epsilon", "risk_value", **LOOKS[name])
+        shared = rows[(rows["curve"] == "shared") & np.isfinite(rows["sound_epsilon"])]
+        style.curves(ax, shared, "algorithm", LOOKS, "sound_epsilon", "risk_value")
         for value in rows.loc[rows["curve"] == "local", "risk_value"].nsmallest(1):
             ax.axhline(value, color="#333333", linewidth=0.9, linestyle=(0, (7, 3, 1, 3)))
-        ax.set_yscale("log")
-        ax.set_xscale("log")
+        ax.set(xscale="log", yscale="log", xlabel=r"$\varepsilon$ (more private to the right)")
         ax.invert_xaxis()
-        ax.set_xlabel(r"$\varepsilon$ (more private to the right)")
         ax.set_title(f"excess risk, {words}")
         style.plain_log_ticks(ax.xaxis)
         style.plain_log_ticks(ax.yaxis, subs=(1, 2, 5))
     axes[0].set_ylabel("final excess risk")
-    for name in algorithms:
-        line = table[(table["algorithm"] == name) & (table["risk"] == "excess_risk") & (table["noise_multiplier"] > 0)]
-        axes[2].plot(line["noise_multiplier"], line["sound_epsilon"], **LOOKS[name])
-    axes[2].set_xscale("log")
-    axes[2].set_yscale("log")
-    axes[2].set_xlabel(r"noise multiplier $\sigma$")
-    axes[2].set_title(r"$\varepsilon$ of each")
-    axes[2].set_ylabel(r"$\varepsilon$ at $\delta = 10^{-4}$")
+    noisy = table[(table["risk"] == "excess_risk") & (table["noise_multiplier"] > 0)]
+    style.curves(axes[2], noisy, "algorithm", LOOKS, "noise_multiplier", "sound_epsilon", band=False)
+    axes[2].set(xscale="log", yscale="log", title=r"$\varepsilon$ of each")
+    axes[2].set(xlabel=r"noise multiplier $\sigma$", ylabel=r"$\varepsilon$ at $\delta = 10^{-4}$")
     style.plain_log_ticks(axes[2].yaxis)
     style.plain_log_ticks(axes[2].xaxis)
     local = Line2D([], [], color="#333333", linewidth=0.9, linestyle=(0, (7, 3, 1, 3)), label="local learning")
-    style.head(
-        figure,
-        "Users of unequal size (after Bietti et al. 2022, section 5)",
-        [*(Line2D([], [], label=NAMES[name], **LOOKS[name]) for name in algorithms), local],
-    )
-    style.footer(
+    return style.finish(
         figure,
         table,
+        "Users of unequal size (after Bietti et al. 2022, section 5)",
+        [[*style.handles(table, "algorithm", LOOKS, NAMES), local]],
         "Every point has the personalisation, clipping norm and step size with the lowest risk, which is known "
         "exactly. All algorithms see the same number of examples in expectation; Algorithm 1 in a tenth of the rounds.",
         "Epsilon of all data of one user, against all others together, by RDP. With Poisson samples and with all "
         "users: one user added or removed. With fixed-size samples: one user's data replaced, which is the stronger "
-        "guarantee. Local learning is shown for the algorithm "
-        "where its risk is lowest; it has epsilon 0. At the right, Algorithms 2 and 3 have the same epsilon. Runs "
-        "without noise are in the CSV.",
+        "guarantee. Local learning is shown for the algorithm where its risk is lowest; it has epsilon 0. At the "
+        "right, Algorithms 2 and 3 have the same epsilon. Runs without noise are in the CSV.",
         differs="Not in the paper. With Poisson samples epsilon is for one user added or removed, with fixed-size ones "
         "for one replaced. Algorithms 2 and 3 have the same epsilon.",
     )
-    return figure
 
 
 FIGURE = Figure(about=__doc__, sweeps=("ppsgd_sampling",), table=table, draw=draw)

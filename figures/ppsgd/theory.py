@@ -29,9 +29,8 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     last = runs[runs["rounds"] == runs["num_rounds"]]
     by = ["target_epsilon", "samples", "personalization"]
     # Local learning has no noise: the runs of one budget stand for all.
-    measured = select.interval(last, by=by, value="excess_risk")
-    kept = last.groupby(by)[["bound", "clipped", "local_is_better", *common.EPSILONS]].mean().reset_index()
-    return measured.merge(kept, on=by).assign(**select.where_from(runs))
+    kept = ["bound", "clipped", "local_is_better", *common.EPSILONS]
+    return select.interval(last, by=by, value="excess_risk", means=kept).assign(**select.where_from(runs))
 
 
 def best(table: pd.DataFrame) -> pd.DataFrame:
@@ -63,23 +62,15 @@ def draw(table: pd.DataFrame):
         for axes_of in (ax, low):
             _threshold(axes_of, chosen)
         ax.set_title(budget_name(target))
-        low.set_xlabel("samples of a user and rounds, n")
         low.set_yticks(range(len(order)), [f"{a:g}".replace("inf", r"$\infty$") for a in order])
         low.yaxis.set_minor_locator(NullLocator())
-    axes[0, 0].set_ylabel("excess risk of the average iterate")
-    axes[1, 0].set_ylabel(r"best $\alpha N$")
-    style.head(
-        figure,
-        "Personalised private SGD: risk under its bound (Bietti et al. 2022, Theorem 4.5, Lemma 4.6)",
-        handles("N"),
-        [
-            *(Line2D([], [], **look) for look in BEST.values()),
-            Line2D([], [], **THRESHOLD, label="threshold of equation (10)"),
-        ],
-    )
-    style.footer(
+    style.label(axes, "samples of a user and rounds, n", "excess risk of the average iterate", r"best $\alpha N$")
+    threshold: style.Look = THRESHOLD | {"label": "threshold of equation (10)"}
+    return style.finish(
         figure,
         table,
+        "Personalised private SGD: risk under its bound (Bietti et al. 2022, Theorem 4.5, Lemma 4.6)",
+        [handles("N"), [Line2D([], [], **look) for look in (*BEST.values(), threshold)]],
         f"Step size of the theorem; {clipped_share(table)}. Epsilon at delta = 1e-4 is for the whole run, whatever its "
         "length: all users take part in every round; one user added or removed (RDP), against all others together, who "
         "see w (joint DP). The threshold is between the numbers of samples at which the exact condition of Lemma 4.6, "
@@ -87,7 +78,6 @@ def draw(table: pd.DataFrame):
         "without a curve above (they are in the CSV).",
         differs="The paper states the bound and has no experiment: users that are alike, inputs of norm 1.",
     )
-    return figure
 
 
 def risk_and_bound(ax: Axes, rows: pd.DataFrame, risk: str) -> None:
@@ -96,8 +86,7 @@ def risk_and_bound(ax: Axes, rows: pd.DataFrame, risk: str) -> None:
         line = rows[rows["personalization"] == a]
         style.curve(ax, line, "samples", risk, **drawing.PERSONALIZATION[a])
         style.curve(ax, line, "samples", "bound", band=False, **(drawing.PERSONALIZATION[a] | BOUND))
-    ax.set_xscale("log")
-    ax.set_yscale("log")
+    ax.set(xscale="log", yscale="log")
 
 
 def budget_name(epsilon: float) -> str:

@@ -74,25 +74,22 @@ def draw(table: pd.DataFrame):
         len(sweeps), len(PANELS), figsize=(16, 3.4 * len(sweeps) + 1.2), sharey="row", squeeze=False
     )
     places = {a: place for place, a in enumerate(fig2_digits.CURVES)}
+    for ax, rows, (sweep, panel) in style.panels(axes, table, sweep=sweeps, panel=list(PANELS)):
+        rows = rows.assign(place=rows["personalization"].map(places))
+        style.curves(ax, rows, "noise_multiplier", dict(zip(SIGMAS[sweep], LOOKS, strict=True)), "place", "accuracy")
+        for level in rows[rows["curve"] == ALONE]["accuracy"].dropna() if "curve" in rows else ():
+            ax.axhline(level, **fig2_digits.ALONE)
+        ax.set(title=PANELS[panel], xlabel=r"personalisation $\alpha Q$")
+        ax.set_xticks(list(places.values()), ["local", "0.1", "1", "10", "100", "global"])
     for row, sweep in zip(axes, sweeps, strict=True):
-        mine = table[table["sweep"] == sweep]
-        for ax, (panel, title) in zip(row, PANELS.items(), strict=True):
-            rows = mine[mine["panel"] == panel]
-            for look, sigma in zip(LOOKS, SIGMAS[sweep], strict=True):
-                line = rows[rows["noise_multiplier"] == sigma]
-                style.curve(ax, line.assign(place=line["personalization"].map(places)), "place", "accuracy", **look)
-            for level in rows[rows["curve"] == ALONE]["accuracy"].dropna() if "curve" in rows else ():
-                ax.axhline(level, **fig2_digits.ALONE)
-            ax.set_title(title)
-            ax.set_xticks(list(places.values()), ["local", "0.1", "1", "10", "100", "global"])
-            ax.set_xlabel(r"personalisation $\alpha Q$")
         row[0].set_ylabel(f"{TITLES[sweep]}: test accuracy")
         style.percent(row[0].yaxis)
     legends = [_handles(table[table["sweep"] == sweep]) for sweep in sweeps]
-    style.head(figure, "Accuracy by user under personalised private SGD (after Bietti et al. 2022)", *legends)
-    style.footer(
+    return style.finish(
         figure,
         table,
+        "Accuracy by user under personalised private SGD (after Bietti et al. 2022)",
+        legends,
         *dict.fromkeys(common.stand_in(table.assign(task=task)) for task in table["task"].iloc[0].split(", ")),
         "Few and many: users up to the lower and from the upper tercile of training examples. The worst tenth is "
         "determined separately for every model, and includes users with one or two test examples. Step size by "
@@ -101,7 +98,6 @@ def draw(table: pd.DataFrame):
         differs=f"Not in the paper. {common.replaced(table)}",
         unequal="(more on one data set than on the other)",
     )
-    return figure
 
 
 def _handles(rows: pd.DataFrame) -> list[Line2D]:
@@ -125,5 +121,6 @@ FIGURE = Figure(
     table=table,
     draw=draw,
     apart=common.APART,
+    renamed=common.RENAMED,
     tuned=common.TUNED,
 )
