@@ -29,20 +29,11 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     """The remaining share of the gap by number of agents and updates per agent, averaged as logarithms."""
     runs = common.part(runs, sweep="p2p_agents")
     rows = runs.assign(rest=rest_of_gap(runs))[runs["rounds"] <= SHOWN]
-    rows = rows.assign(
-        series=[f"{n:g} agents" for n in rows["num_agents"]], variant="", updates_per_agent=rows["rounds"]
-    )
-    return common.from_here(
-        common.curves(
-            rows,
-            by=["series", "variant"],
-            x="updates_per_agent",
-            y="rest",
-            carry=["num_agents", *common.EPSILONS],
-            log=True,
-        ),
-        runs,
-    ).sort_values(["num_agents", "x"], ignore_index=True)
+    series = rows["num_agents"].map("{:g} agents".format)
+    rows = rows.assign(series=series, variant="", updates_per_agent=rows["rounds"])
+    by, carry = ["series", "variant"], ["num_agents", *common.EPSILONS]
+    rest = common.curves(rows, by=by, x="updates_per_agent", y="rest", carry=carry, log=True)
+    return common.from_here(rest, runs).sort_values(["num_agents", "x"], ignore_index=True)
 
 
 def draw(table: pd.DataFrame):
@@ -51,17 +42,15 @@ def draw(table: pd.DataFrame):
     look = drawing.looks(table["series"].unique())
     drawing.draw(ax, table, look, {"": {}})
     ax.axvline(UPDATES, color="#5b5b5b", linewidth=0.8, linestyle=":")
-    ax.set_yscale("log")
-    ax.set_xlabel("updates per agent, $T/n$")
-    ax.set_ylabel("share of the gap in objective that is left")
-    style.head(figure, "Descent by the number of agents (after Bellet et al. 2018, section 2.3)", drawing.handles(look))
-    style.footer(
+    ax.set(yscale="log", xlabel="updates per agent, $T/n$", ylabel="share of the gap in objective that is left")
+    return style.finish(
         figure,
         table,
+        "Descent by the number of agents (after Bellet et al. 2018, section 2.3)",
+        [drawing.handles(look)],
         "No privacy. The gap is to the objective of the last round.",
         differs=f"Not in the paper. Dotted: {UPDATES} updates, where we compare.",
     )
-    return figure
 
 
 FIGURE = Figure(about=__doc__, sweeps=("p2p_agents",), table=table, draw=draw)

@@ -56,27 +56,20 @@ def draw(table: pd.DataFrame):
         line |= {"linewidth": width, "markersize": width + 4}
     for ax, y in zip(axes, private.METRICS, strict=True):
         drawing.draw(ax, table, look, {private.variant(private.EPSILON): {}}, y_name=y)
-        drawing.hold(ax, table[table["y_name"] == y])
-        ax.set_xscale("log", base=2)
-        ticks = sorted(table["x"].unique())
-        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        ax.set_xlabel("updates per agent, $T/n$")
-        ax.set_ylabel(f"final {drawing.NAMES[y]}")
+        style.stretch(ax, table[table["y_name"] == y], "x")
+        style.ticks(ax, sorted(table["x"].unique()), base=2)
+        ax.set(xlabel="updates per agent, $T/n$", ylabel=f"final {drawing.NAMES[y]}")
     style.percent(axes[1].yaxis)
-    style.head(
-        figure,
-        "How to spend a privacy budget over time (after Bellet et al. 2018, Proposition 2)",
-        drawing.handles(look),
-    )
-    style.footer(
+    return style.finish(
         figure,
         table,
+        "How to spend a privacy budget over time (after Bellet et al. 2018, Proposition 2)",
+        [drawing.handles(look)],
         f"{common.privacy_note(table)} {_epsilon_note(table)}",
         common.true_note(table),
         "Both uneven splits require the order of all wake-ups in advance, which an agent does not know.",
         differs=f"The paper has no such experiment. {apart(table)}".strip(),
     )
-    return figure
 
 
 def _epsilon_note(table: pd.DataFrame) -> str:

@@ -54,10 +54,10 @@ def draw(table: pd.DataFrame):
             style.curve(ax, line, "x", "y", **drawing.LOOKS[other])
         for calibration, variant in product(STYLES, VARIANTS):
             look = STYLES[calibration] | VARIANTS[variant]
-            line = common.here(table, series=name, calibration=calibration, variant=variant).sort_values("x")
+            line = common.here(table, series=name, calibration=calibration, variant=variant)
             style.curve(ax, line, "x", "y", **look)
-            low.plot(line["x"], line["epsilon_true"], **look)
-        drawing.hold(ax, table[table["series"] == name])
+            style.curve(low, line, "x", "epsilon_true", band=False, **look)
+        style.stretch(ax, table[table["series"] == name], "x")
         low.axhline(common.budget_of(name), color="#333333", linewidth=0.9, linestyle=":")
         low.set_yscale("log")
         drawing.feature_axis(low, table)
@@ -68,26 +68,22 @@ def draw(table: pd.DataFrame):
     style.plain_log_ticks(axes[1, 0].yaxis)
     with_once = (table["variant"] == ONCE).any()
     budget = "Budgets include the warm start." + (" One release spends the whole budget." if with_once else "")
-    style.head(
-        figure,
-        "Noise as published, and for gradients of bounded norm (after Bellet et al. 2018, Fig. 2c)",
-        drawing.handles({name: STYLES[name] for name in style.present(table, "calibration", STYLES)}, CALIBRATIONS),
-        drawing.variant_handles({ONCE: VARIANTS[ONCE] | {"marker": "s"}} if with_once else {})
-        + drawing.handles({other: drawing.LOOKS[other] for other in beside}, {LOCAL: f"local: {EXACT}"})
-        + drawing.handles({"": {"color": "#333333", "linestyle": ":"}}, {"": r"nominal $\varepsilon$"}),
-    )
+    others = drawing.variant_handles({ONCE: VARIANTS[ONCE] | {"marker": "s"}} if with_once else {})
+    others += drawing.handles({other: drawing.LOOKS[other] for other in beside}, {LOCAL: f"local: {EXACT}"})
+    others += drawing.handles({"": {"color": "#333333", "linestyle": ":"}}, {"": r"nominal $\varepsilon$"})
     clipped = table[table["calibration"].isin([CLIPPED, GAUSSIAN])]
     norms = ", ".join(f"{norm:g}" for norm in sorted(clipped["clip_norm"].unique()))
-    style.footer(
+    return style.finish(
         figure,
         table,
+        "Noise as published, and for gradients of bounded norm (after Bellet et al. 2018, Fig. 2c)",
+        [style.handles(table, "calibration", STYLES, CALIBRATIONS), others],
         f"{common.privacy_note(table)} {budget}",
         f"Updates per agent, clipping norm (chosen: {norms}) and mu are tuned for each point on other problem "
         "instances. The published noise keeps the mu of the run without privacy, as in the paper.",
         "The true epsilon is computed by privacy loss distributions, for the bound that the gradients really have.",
         differs="The paper has the published noise only.",
     )
-    return figure
 
 
 FIGURE = Figure(about=__doc__, sweeps=("p2p_dimensions",), table=table, draw=draw)

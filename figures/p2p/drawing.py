@@ -64,13 +64,6 @@ def within(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["x"].between(measured.min(), measured.max())]
 
 
-def hold(ax: Axes, table: pd.DataFrame) -> None:
-    """Stretch the axes to include the intervals, which `style.curve` does not do."""
-    for end in ("low", "high"):
-        ax.update_datalim(table.loc[np.isfinite(table[end]), ["x", end]].to_numpy())
-    ax.autoscale_view()
-
-
 def behind(ax: Axes, table: pd.DataFrame, look: Mapping[str, style.Look], **values) -> None:
     """Draw the published curves with these values, broad and in paler colours than ours of the same series."""
     rows = table[table["origin"] == PUBLISHED]
@@ -142,8 +135,20 @@ def local_handles(variants: Iterable[str]) -> list[Line2D]:
 
 def feature_axis(ax: Axes, table: pd.DataFrame) -> None:
     """Use a logarithmic axis with a tick for each number of features."""
-    ticks = sorted(here(table)["x"].unique())
-    ax.set_xscale("log")
-    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    ax.xaxis.set_minor_locator(style.NullLocator())
+    style.ticks(ax, sorted(here(table)["x"].unique()))
     ax.set_xlabel(NAMES["num_features"])
+
+
+def accuracy_by_features(
+    table: pd.DataFrame,
+    look: Mapping[str, style.Look],
+    variants: Mapping[str, style.Look],
+    size: tuple[float, float] = (8.5, 5.2),
+) -> style.Sheet:
+    """Return a figure of one panel, the accuracy against the number of features, `size` in inches; see `draw`."""
+    figure, ax = style.subplots(figsize=size)
+    draw(ax, table, look, variants)
+    feature_axis(ax, table)
+    ax.set_ylabel(NAMES["test_accuracy"])
+    style.percent(ax.yaxis)
+    return figure

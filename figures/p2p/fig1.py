@@ -118,32 +118,25 @@ def draw(table: pd.DataFrame):
     shown = common.here(table, variant=start).dropna(subset="penalty").groupby("series")["penalty"].first()
     penalties = [f"{series}: {penalty:g}" for series, penalty in shown.items()]
     look = drawing.looks([*SERIES, *style.present(table, "series", [AT_BEST])])
+    for ax, panel, _ in style.panels(axes, table, y_name=METRICS, x_name=AXES):
+        drawing.draw(ax, panel, look, {start: {}})
     for row, y in zip(axes, METRICS, strict=True):
-        for ax, x in zip(row, AXES, strict=True):
-            drawing.draw(ax, table, look, {start: {}}, x_name=x, y_name=y)
         row[0].set_ylabel(drawing.NAMES[y])
     axes[0, 0].set_yscale("log")
     style.plain_log_ticks(axes[0, 0].yaxis, (1, 2, 5))
     style.percent(axes[1, 0].yaxis)
     for ax, x in zip(axes[1], AXES, strict=True):
         ax.set_xlabel(drawing.NAMES[x])
-    style.head(
-        figure,
-        "Coordinate descent against ADMM, linear classification, 100 features (Bellet et al. 2018, Fig. 1)",
-        [
-            *drawing.handles(look),
-            *drawing.published_handles(table),
-        ],
-    )
-    style.footer(
+    return style.finish(
         figure,
         table,
+        "Coordinate descent against ADMM, linear classification, 100 features (Bellet et al. 2018, Fig. 1)",
+        [[*drawing.handles(look), *drawing.published_handles(table)]],
         f"Penalty of {', of '.join(penalties)}.",
         "An iteration of ADMM has 10 gradient steps of two agents and 8 vectors; an update of CD sends one to each "
         "neighbour. No privacy.",
         differs=f"The penalty of ADMM and the start, {start}, are ours. {common.published_note(table)}",
     )
-    return figure
 
 
 FIGURE = Figure(about=__doc__, sweeps=("p2p_convergence",), table=table, draw=draw, tuned=("penalty",))

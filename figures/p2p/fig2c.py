@@ -34,33 +34,26 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 def draw(table: pd.DataFrame):
     """One panel with a curve for each budget, for local models and for no privacy."""
     table = drawing.within(table)
-    figure, ax = style.subplots(figsize=(11.5, 5.6))
     look = drawing.looks([NON_PRIVATE, *drawing.budgets(table)[::-1], LOCAL])
     both = bool((table["variant"] == AS_PAPER).any())
-    drawing.draw(ax, table, look, VARIANTS | ({"": TUNED} if both else {}))
-    drawing.feature_axis(ax, table)
-    ax.set_ylabel(drawing.NAMES["test_accuracy"])
-    style.percent(ax.yaxis)
+    variants = VARIANTS | ({"": TUNED} if both else {})
+    figure = drawing.accuracy_by_features(table, look, variants, (11.5, 5.6))
     other_mu = []
     if both:
         look_of_mu = {name: value for name, value in TUNED.items() if name != "band"}
         tuned = common.here(table, series=NON_PRIVATE, variant="")["mu"].iloc[0]
         words = {rf"$\mu$ = {common.PAPER_MU:g}, as in the paper": {}, rf"$\mu$ = {tuned:g}, tuned": look_of_mu}
         other_mu = drawing.variant_handles(words)
-    style.head(
-        figure,
-        "Accuracy by dimension and privacy budget (Bellet et al. 2018, Fig. 2c)",
-        drawing.handles({name: line for name, line in look.items() if name != LOCAL}),
-        [*drawing.local_handles((EXACT, DESCENT)), *other_mu, *drawing.published_handles(table)],
-    )
-    style.footer(
+    others = [*drawing.local_handles((EXACT, DESCENT)), *other_mu, *drawing.published_handles(table)]
+    return style.finish(
         figure,
         table,
+        "Accuracy by dimension and privacy budget (Bellet et al. 2018, Fig. 2c)",
+        [drawing.handles({name: line for name, line in look.items() if name != LOCAL}), others],
         common.privacy_note(table),
         "Budgets include the warm start. mu and the updates per agent are tuned on other problem instances (CSV).",
         differs=common.true_note(table),
     )
-    return figure
 
 
 FIGURE = Figure(
@@ -68,6 +61,6 @@ FIGURE = Figure(
     sweeps=("p2p_dimensions",),
     table=table,
     draw=draw,
-    apart={"target_epsilon": "", "budget": ""},
+    apart=("target_epsilon", "budget"),
     tuned=tuple(common.SETTINGS),
 )

@@ -54,24 +54,19 @@ def draw(table: pd.DataFrame):
     drawing.draw(ax, table, look, fig2c.VARIANTS)
     ends = [f"to {after - 1:g}" for after in edges[1:]] + ["or more"]
     ax.set_xticks(edges, [f"{edge:g}\n{end}" for edge, end in zip(edges, ends, strict=True)])
-    ax.set_xlabel(drawing.NAMES["num_examples"])
-    ax.set_ylabel("test accuracy, mean of the group")
+    ax.set(xlabel=drawing.NAMES["num_examples"], ylabel="test accuracy, mean of the group")
     style.percent(ax.yaxis)
-    style.head(
-        figure,
-        f"Accuracy by size of the local data set, {measured['num_features'].iloc[0]:g} features "
-        "(Bellet et al. 2018, Fig. 3)",
-        drawing.handles({name: line for name, line in look.items() if name != LOCAL}),
-        [*drawing.local_handles((EXACT, DESCENT)), *drawing.published_handles(table)],
-    )
-    style.footer(
+    others = [*drawing.local_handles((EXACT, DESCENT)), *drawing.published_handles(table)]
+    size = measured["num_features"].iloc[0]
+    return style.finish(
         figure,
         table,
+        f"Accuracy by size of the local data set, {size:g} features (Bellet et al. 2018, Fig. 3)",
+        [drawing.handles({name: line for name, line in look.items() if name != LOCAL}), others],
         common.privacy_note(table),
         f"Settings are those of Figure 2c at mu = {measured['mu'].dropna().iloc[0]:g}.",
         differs=common.true_note(table),
     )
-    return figure
 
 
 FIGURE = Figure(about=__doc__, sweeps=("p2p_dimensions",), table=table, draw=draw)

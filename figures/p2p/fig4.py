@@ -38,26 +38,16 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 def draw(table: pd.DataFrame):
     """One panel with a curve for each epsilon of a coordinate."""
     table = drawing.within(table)
-    figure, ax = style.subplots(figsize=(8.5, 5.2))
     look = drawing.looks([*drawing.budgets(table)[::-1], LOCAL])
-    drawing.draw(ax, table, look, VARIANTS)
-    drawing.feature_axis(ax, table)
-    ax.set_ylabel(drawing.NAMES["test_accuracy"])
-    style.percent(ax.yaxis)
-    style.head(
-        figure,
-        "Local models from perturbed inputs, local DP (Bellet et al. 2018, Fig. 4)",
-        drawing.handles(look, {LOCAL: "inputs as they are"}),
-        [*drawing.variant_handles(VARIANTS), *drawing.published_handles(table)],
-    )
-    measured = common.here(table)
-    style.footer(
-        figure,
+    measured, others = common.here(table), [*drawing.variant_handles(VARIANTS), *drawing.published_handles(table)]
+    return style.finish(
+        drawing.accuracy_by_features(table, look, VARIANTS),
         table,
+        "Local models from perturbed inputs, local DP (Bellet et al. 2018, Fig. 4)",
+        [drawing.handles(look, {LOCAL: "inputs as they are"}), others],
         common.coordinate_note(measured[measured["series"] != LOCAL]),
         differs="Epsilon protects one coordinate of one input, and no label; the paper names no solver.",
     )
-    return figure
 
 
 FIGURE = Figure(about=__doc__, sweeps=("p2p_dimensions",), table=table, draw=draw)

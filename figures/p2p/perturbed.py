@@ -47,27 +47,17 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame):
     """One panel with a curve for each way of learning and epsilon of a coordinate."""
-    figure, ax = style.subplots(figsize=(8.5, 5.2))
     look = drawing.looks(drawing.budgets(table)[::-1])
-    drawing.draw(ax, table, look, VARIANTS)
-    drawing.feature_axis(ax, table)
-    ax.set_ylabel(drawing.NAMES[Y])
-    style.percent(ax.yaxis)
-    style.head(
-        figure,
-        "Learning together from perturbed inputs (Bellet et al. 2018, appendix D.1)",
-        drawing.handles(look),
-        drawing.variant_handles(VARIANTS),
-    )
-    style.footer(
-        figure,
+    return style.finish(
+        drawing.accuracy_by_features(table, look, VARIANTS),
         table,
+        "Learning together from perturbed inputs (Bellet et al. 2018, appendix D.1)",
+        [drawing.handles(look), drawing.variant_handles(VARIANTS)],
         common.coordinate_note(table),
         f"Tuned on other problem instances: mu = {_mus(table)}.",
         edges.note(table[table["variant"] == TUNED], "values of mu"),
         differs="Epsilon protects one coordinate of one input, and no label. The paper has no numbers for this.",
     )
-    return figure
 
 
 def _mus(table: pd.DataFrame) -> str:

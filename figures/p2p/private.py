@@ -82,18 +82,18 @@ def draw(table: pd.DataFrame, title: str):
         style.percent(row[1].yaxis)
     for ax in axes[-1]:
         ax.set_xlabel(drawing.NAMES["iterations"])
-    style.head(figure, title, drawing.handles(look), drawing.published_handles(table, look))
     totals = common.here(shown).groupby("target_epsilon")["epsilon"].max()
     updates, spent = (" or ".join(f"{epsilon:.3g}" for epsilon in budgets) for budgets in (epsilons, totals))
-    style.footer(
+    return style.finish(
         figure,
         shown,
+        title,
+        [drawing.handles(look), drawing.published_handles(table, look)],
         common.privacy_note(table),
         f"Each agent updates T/n times. The updates have epsilon {updates}, in total {spent} as the paper counts.",
         common.published_note(table),
         differs=f"The paper gives no budget. {common.true_note(shown)}",
     )
-    return figure
 
 
 def figure_of(about: str, name: str, start: str, title: str) -> Figure:
@@ -103,7 +103,7 @@ def figure_of(about: str, name: str, start: str, title: str) -> Figure:
         sweeps=(SWEEP,),
         table=lambda runs: table(runs, name, start),
         draw=lambda numbers: draw(numbers, title),
-        apart={name: name for name in (*KEYS, "max_updates")},
+        apart=(*KEYS, "max_updates"),
     )
 
 
