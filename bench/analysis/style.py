@@ -423,9 +423,9 @@ def panels(
     """Yield each panel with its rows of the table and its value of every column.
 
     Args:
-        axes: [rows, columns], or panels that stand side by side.
+        axes: [rows, columns], or a row; panels after the last value are left as they are.
         table: with the numbers of all panels.
-        by: column -> its values, in the order of the panels: of the rows of panels first.
+        by: column -> its values in the order of the panels; the last of these columns changes within a row.
     """
     for ax, values in zip(np.ravel(axes), itertools.product(*by.values()), strict=False):
         chosen = [table[name] == value for name, value in zip(by, values, strict=True)]
@@ -433,8 +433,13 @@ def panels(
 
 
 def label(axes: np.ndarray, x: str, *y: str) -> None:
-    """Write the label of the horizontal axis under the last of the rows of panels, and those of the vertical axes
-    beside each row, from the first on. axes: [rows, columns]."""
+    """Label the outer axes of a grid of panels.
+
+    Args:
+        axes: [rows, columns].
+        x: written under the last row.
+        y: written beside the first column: one for all rows, or one for each.
+    """
     for ax in axes[-1]:
         ax.set_xlabel(x)
     for ax, words in zip(axes[:, 0], y if len(y) > 1 else y * len(axes), strict=True):

@@ -134,6 +134,15 @@ def test_a_diverged_repetition_is_not_averaged_away(bad, log):
     assert table.loc[1, ["metric", "low", "high"]].notna().all()
 
 
+def test_means_of_further_columns_and_a_second_interval_stand_beside_the_first():
+    rows = runs({0.1: [1.0, 3.0], 0.2: [2.0, 2.0]}).assign(spent=[1.0, 2.0, 5.0, 5.0])
+    table = select.interval(rows, by=["step_size"], value="metric", means=["spent"])
+    assert table["spent"].tolist() == [1.5, 5.0]
+    second = select.beside(rows, by=["step_size"], value="spent")
+    assert second.columns.tolist() == ["step_size", "spent", "spent_low", "spent_high"]
+    assert second.loc[0, "spent_low"] < second.loc[0, "spent"] < second.loc[0, "spent_high"]
+
+
 def coverage(half, sample) -> float:
     return np.mean(np.abs(sample.mean(axis=1)) <= half)
 

@@ -41,6 +41,24 @@ def reds(figure) -> np.ndarray:
     return np.flatnonzero(red.any(axis=1))
 
 
+def test_the_panels_of_a_grid_have_their_rows_and_their_labels():
+    table = pd.concat([TABLE.assign(row=row, column=column, name="a") for row in "pq" for column in (1, 2)])
+    table["share"] += table["column"]
+    with style.applied():
+        _, axes = style.subplots(2, 2, figsize=(4.0, 4.0))
+        for ax, rows, values in style.panels(axes, table, row=["p", "q"], column=[2, 1]):
+            style.curves(ax, rows, "name", {"b": style.GREY, "a": style.RED}, "x", "share")
+            style.ticks(ax, [1, 3])
+            ax.set_title("{} {}".format(*values))
+        style.label(axes, "x", "of p", "of q")
+    assert [ax.get_title() for ax in axes.flat] == ["p 2", "p 1", "q 2", "q 1"]
+    assert [[line.get_ydata()[0] for line in ax.lines] for ax in axes.flat] == [[2.5], [1.5], [2.5], [1.5]]
+    assert [ax.get_xlabel() for ax in axes.flat] == ["", "", "x", "x"]
+    assert [ax.get_ylabel() for ax in axes.flat] == ["of p", "", "of q", ""]
+    assert [text.get_text() for text in axes[0, 0].get_xticklabels()] == ["1", "3"]
+    assert [handle.get_label() for handle in style.handles(table, "name", {"b": {}, "a": {}})] == ["a"]
+
+
 def test_what_is_shown_of_an_interval_of_shares_is_within_0_and_1():
     figure, ax = drawn(share=True)
     assert ax.get_ylim() == (-style.SLACK, 1 + style.SLACK)
