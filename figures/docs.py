@@ -231,8 +231,8 @@ def compiled_part(folder: Path) -> str:
             for line in found["compiled"]
         ]
         about = (
-            f"Compiled on {found['date']} for {found['device']} with jax {found['jax']}; for a round of all points, or a "
-            "step:"
+            f"Compiled on {found['date']} for {found['device']} with jax {found['jax']}; for a round of all points, or "
+            "a step:"
         )
         parts.append(f"{about}\n\n{markdown(pd.DataFrame(rows))}")
     return "\n".join(parts)
