@@ -13,7 +13,7 @@ SHAPE = (6, 5, 2)
 
 
 class Tiny(nn.Module):
-    """Every kind of layer, strides and padding, and a convolution of either form of norm."""
+    """Every kind of layer, strides and padding."""
 
     @nn.compact
     def __call__(self, x):

@@ -12,6 +12,7 @@ import pytest
 from jax_privacy import clipping
 from tiny_networks import SHAPE, Tiny, task
 
+from bench.kernels import per_example
 from bench.kernels.per_example import (
     Affine,
     ScaledLinear,
@@ -87,6 +88,19 @@ def test_equals_the_gradients_formed_one_by_one(tiny, clip_norm, platform):
     np.testing.assert_allclose(norms, want_norms, rtol=2e-5)
     assert norms.max() > 1.5 * norms.min()  # so that 1.5 clips some of them
     assert_close(got, want)
+
+
+@pytest.mark.parametrize(("places", "inputs", "outputs", "formed"), [(4, 20, 30, False), (9, 20, 30, True)])
+def test_a_convolution_in_either_form_gives_norms_and_sums_of_its_gradients(places, inputs, outputs, formed):
+    keys = jax.random.split(jax.random.key(0), 3)
+    a, d = jax.random.normal(keys[0], (5, places, inputs)), jax.random.normal(keys[1], (5, places, outputs))
+    scale = jax.random.uniform(keys[2], (5,)).at[1].set(0.0)
+    text = str(jax.make_jaxpr(lambda *args: per_example._product(*args)[0])(a, d))
+    assert (f"f32[5,{places},{places}]" not in text) == formed
+    gradients = jnp.einsum("bpi,bpo->bio", a, d)
+    squares, sums = per_example._product(a, d)
+    np.testing.assert_allclose(squares, jnp.sum(gradients**2, (1, 2)) + jnp.sum(d.sum(1) ** 2, 1), rtol=1e-5)
+    assert_close(sums(scale), {"kernel": jnp.tensordot(scale, gradients, 1), "bias": scale @ d.sum(1)}, atol=1e-5)
 
 
 @pytest.mark.slow
