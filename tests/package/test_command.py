@@ -30,7 +30,7 @@ def test_both_programs_are_behind_one_command(tmp_path):
     assert "claims" in said
     status, said, (line,) = call("conformance", "nosuch", cwd=tmp_path)
     assert (status, said) == (2, "")
-    assert line.startswith("error: nosuch does not exist")
+    assert line.startswith("error: nosuch is no file")
 
 
 def test_the_version_is_one():
