@@ -306,8 +306,7 @@ def test_the_committed_board_has_nothing_left_to_run_on_this_machine(task, tmp_p
     tested = set(pd.read_parquet(RESULTS / "board" / task / "test", columns=["algorithm"])["algorithm"].astype(str))
 
     def run(driver):
-        blocks = (block for sweep in driver.jobs for block in sweep.queue.blocks)
-        again = {str(point.algorithm) for block in blocks for point in block.points} & tested
+        again = {str(point.algorithm) for block in driver.queue.blocks for point in block.points} & tested
         assert not again, f"runs of {', '.join(sorted(again))} would be made again"
         raise NothingLeft  # but for methods that are newer than the committed board
 

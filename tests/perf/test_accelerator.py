@@ -2,24 +2,21 @@
 
 import json
 
+import jax
 import jax.numpy as jnp
 import pytest
 
 from bench.errors import InputError
 from bench.perf import accelerator, report_accelerator
 from bench.perf.accelerator import Probe
-from bench.perf.counts import Counts
-from bench.perf.measure import Workload
+from bench.perf.measure import Call
 
 
 def probe(what: str, unit: str = "examples/s") -> Probe:
-    def make():
-        return Workload(lambda: jnp.ones(3).sum().block_until_ready(), "step", 2, Counts(flops=1e3, bytes=1e2), 1e3)
-
-    return Probe(what, make, 10, unit)
+    return Probe(what, lambda: Call(jax.jit(jnp.sin), (jnp.ones(1000),), "step"), 10, unit)
 
 
-def missing() -> Workload:
+def missing() -> Call:
     raise InputError("CIFAR-10 is not here: get it")
 
 
