@@ -148,7 +148,7 @@ def _read(
     of_board = {name: evaluations[name].iloc[0] for name in ("task", "checksum")}
     if what or (what := unlike(tested, {**of_board, "version": version})):
         raise InputError(f"{what}: {remedy}")
-    for name in {*tested} & {*evaluations}:
+    for name in (name for name in tested if name in evaluations):
         if is_numeric_dtype(tested[name]) != is_numeric_dtype(evaluations[name]):
             raise InputError(f"its {name} is {tested[name].dtype}, and that of the board is not: {remedy}")
     return tried, with_spent(tested)

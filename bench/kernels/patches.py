@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Shaped
 
-from bench.kernels.platforms import by_platform
+from bench.kernels.platforms import on_cpu
 
 
 def patches(
@@ -38,7 +38,7 @@ def patches(
         last = (x.shape[axis] - length) // stride * stride + 1
         return [jax.lax.slice_in_dim(x, i, i + last, stride, axis) for i in range(length)]
 
-    if by_platform(False, True):  # one pass, since each is written to memory; a CPU is faster with two
+    if not on_cpu():  # one pass, since each is written to memory; a CPU is faster with two
         return jnp.concatenate([window for rows in shifted(x, 1) for window in shifted(rows, 2)], -1)
     for axis in (1, 2):
         x = jnp.stack(shifted(x, axis), -2)

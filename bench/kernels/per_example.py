@@ -35,7 +35,7 @@ from bench.kernels import linear_network
 from bench.kernels.gradient import Tree, clip_factor, masked, scaled
 from bench.kernels.order import first_largest
 from bench.kernels.patches import patches
-from bench.kernels.platforms import by_platform
+from bench.kernels.platforms import by_platform, on_cpu
 
 _einsum = partial(jnp.einsum, precision="highest")
 AFFINE, DENSE = "Affine_0", "Dense_0"  # the parts of a ScaledLinear
@@ -254,7 +254,7 @@ def _tapped(network: nn.Module, params, inputs: Array, probes, rules: dict):
         rules[path] = partial(_elementwise, axes=module.axes) if isinstance(module, Affine) else _product
         if not isinstance(module, nn.Conv):
             outputs = call(x)
-        elif by_platform(True, False):
+        elif on_cpu():
             x = _patches(module, x)
             kernel, bias = (module.get_variable("params", name) for name in ("kernel", "bias"))
             outputs = x @ kernel.reshape(-1, kernel.shape[-1]) + bias[None, None, None]

@@ -23,9 +23,14 @@ def made_for(platform: str) -> AbstractContextManager:
     return _PLATFORM(platform)
 
 
+def on_cpu() -> bool:
+    """Return whether programs are made for a CPU."""
+    return (_PLATFORM.value or jax.default_backend()) == "cpu"
+
+
 def by_platform(cpu: T, accelerator: T) -> T:
     """Return the first for a program that is made for a CPU, else the second."""
-    return cpu if (_PLATFORM.value or jax.default_backend()) == "cpu" else accelerator
+    return cpu if on_cpu() else accelerator
 
 
 def in_turn(function: Callable, together: Callable | None = None) -> Callable:

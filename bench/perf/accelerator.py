@@ -81,11 +81,6 @@ def cell(model: str) -> Grid:
     return Grid(task, resolve(sweep, {name: task})[name], 1, 1)
 
 
-def users_grid(method: str, make: Callable[[int], Task], number: int) -> Grid:
-    """Return rounds in which so many users take part."""
-    return users.rounds_of(method, make(number))
-
-
 def probes() -> list[Probe]:
     """Return all measurements, those that matter most first."""
     steps = {"CNN of digits": pfl.CNN, **pfl.COLOUR, "scattering + linear": pfl.SCATTERING}
@@ -104,7 +99,8 @@ def probes() -> list[Probe]:
             for name, arguments in steps.items()
         ),
         *(
-            Probe(f"{what}, {number:,} users", partial(users_grid, method, make, number), number, "client updates/s")
+            Probe(f"{what}, {number:,} users", partial(users.rounds_with, method, make, number), number,
+                  "client updates/s")
             for what, method, make, numbers in of_users
             for number in numbers
         ),

@@ -19,11 +19,11 @@ import numpy as np
 from bench.errors import InputError, in_one_line
 from bench.kernels.platforms import made_for
 from bench.perf.accelerator import Probe, probes
-from bench.perf.measure import Call, Grid, fitted
+from bench.perf.measure import Call, Grid, bytes_of, fitted
 from bench.sweeps.rows import commit
 
 LAUNCH_S = 2.2e-6  # the least time of a kernel
-BYTES = {"pred": 1, "bf16": 2, "f16": 2, "c64": 8, "token": 0}  # of a number whose type does not end in its bits
+BYTES = {"pred": 1, "bf16": 2, "f16": 2, "c64": 8}  # of a number whose type does not end in its bits
 FREE = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "opt-barrier"}
 READS_PART = {"gather", "dynamic-slice", "slice"}
 WRITES_PART = {"scatter": 2, "dynamic-update-slice": 1}  # operation -> place of what is written
@@ -158,12 +158,12 @@ def size_of(kind: str) -> float:
 
 
 def cost(text: str, bandwidth: float, *, unknown: int = 1) -> Cost:
-    """Return what the program of this text does in a call.
+    """Return what the program of this text does in a call; of several branches the longest counts.
 
     Args:
         text: of a compiled program.
         bandwidth: bytes a second, for kernels of which XLA estimates no time.
-        unknown: the rounds of a loop whose length is not known to the compiler. Of several branches the longest counts.
+        unknown: the rounds of a loop whose length is not known to the compiler.
     """
     computations = instructions(text)
 
@@ -223,12 +223,11 @@ def row(gpu: Any, probe: Probe) -> dict[str, Any]:
     whole = cost(
         compiled.program.as_text(), GPUS[gpu.device_kind].bandwidth, unknown=compiled.rounds // compiled.stride
     )
-    memory = compiled.program.memory_analysis()
     return {
         "what": probe.what,
         "points": compiled.points,
         **{name: number / compiled.rounds for name, number in whole._asdict().items()},
-        "memory": memory.argument_size_in_bytes + memory.temp_size_in_bytes,
+        "memory": bytes_of(compiled.program),
         "compile_s": time.perf_counter() - began,
     }
 

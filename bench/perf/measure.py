@@ -121,14 +121,18 @@ def workload_of(grid: Grid, budget: float | None = None) -> Workload:
     )
 
 
+def bytes_of(program: jax.stages.Compiled) -> int:
+    """Return the bytes of a compiled program's arguments and of what it holds while it runs."""
+    needed = program.memory_analysis()
+    assert needed is not None
+    return needed.temp_size_in_bytes + needed.argument_size_in_bytes
+
+
 def workload_of_call(call: Call) -> Workload:
     """Return the compiled function as a workload."""
     program = call.function.lower(*call.arguments).compile()
-    needed = program.memory_analysis()
-    assert needed is not None
-    size = needed.temp_size_in_bytes + needed.argument_size_in_bytes
     work = count(call.function, *call.arguments)
-    return Workload(lambda: jax.block_until_ready(program(*call.arguments)), call.unit, 1, work, size)
+    return Workload(lambda: jax.block_until_ready(program(*call.arguments)), call.unit, 1, work, bytes_of(program))
 
 
 def time_grid(grid: Grid) -> tuple[Workload, float]:

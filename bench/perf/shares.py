@@ -39,7 +39,7 @@ WORKLOADS: dict[str, dict[str, Callable[[], Grid | Workload]]] = {
     "clipping_colour": {
         f"clipping_colour, {name}": partial(pfl.workload, *arguments) for name, arguments in pfl.COLOUR.items()
     },
-    "users": {f"users, {name}": partial(users.rounds_of_many, name) for name in users.ARGS},
+    "users": {f"users, {name}": partial(users.rounds_with, name, users.generated, users.MOST) for name in users.ARGS},
 }
 
 

@@ -3,6 +3,7 @@ straight line through the first two.
 """
 
 import gc
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -70,9 +71,9 @@ def rounds_of(name: str, task: Task) -> Grid:
     return grid_of(task, name, points, ROUNDS, ROUNDS)
 
 
-def rounds_of_many(name: str) -> Grid:
-    """Return rounds with the largest number of users that ever take part in one."""
-    return rounds_of(name, generated(MOST))
+def rounds_with(name: str, make: Callable[[int], Task], number: int) -> Grid:
+    """Return `rounds_of` on the task that is made for so many users."""
+    return rounds_of(name, make(number))
 
 
 class RoundCost(NamedTuple):
