@@ -40,6 +40,7 @@ def patches(
 
     if not on_cpu():  # one pass, since each is written to memory; a CPU is faster with two
         return jnp.concatenate([window for rows in shifted(x, 1) for window in shifted(rows, 2)], -1)
-    for axis in (1, 2):
-        x = jnp.stack(shifted(x, axis), -2)
+    # Of pictures in grey, columns first leaves whole rows of windows to be copied.
+    for axis in (1, 2) if x.shape[-1] > 1 else (2, 1):
+        x = jnp.stack(shifted(x, axis), -2 if axis == 2 else 3)
     return x.reshape(*x.shape[:3], -1)
