@@ -17,6 +17,9 @@ optimal_bands: bands with the least mean squared noise of prefix sums (Choquette
 optimal_buffers: coefficients sum_j scale_j decay_j^(i-1), i = 1, 2, ..., with the least mean squared noise for users
     that take part every `separation` rounds (Dvijotham et al. 2024, arXiv 2404.16706; McMahan et al. 2024, arXiv
     2408.08868).
+inverse_root: C^-1 has bands, the first coefficients of a power of A^-1: of its square root (BISR, Kalinin, McKenna,
+    Upadhyay and Lampert 2025, arXiv 2505.12128); with two bands, of the best power (DP-lambda-CGD, Kalinin, McKenna,
+    Pagh and Lampert 2026, arXiv 2601.22334). The entries of C are then not negative, as every b_i below is not above 0.
 Tree: sums of the nodes of a binary tree, as in DP-FTRL (Kairouz et al. 2021, arXiv 2103.00039).
 
 jax_privacy.matrix_factorization takes up to minutes to minimise such losses. With the exact gradient in float64 it
@@ -30,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 Array = np.ndarray
-NAMES = ("banded_sqrt", "banded", "blt", "tree")
+NAMES = ("banded_sqrt", "banded", "blt", "bisr", "lambda_cgd", "tree")
 PRECISE = {"maxiter": 5000, "maxfun": 20_000, "ftol": 1e-14, "gtol": 1e-9}  # of L-BFGS
 
 
@@ -65,6 +68,20 @@ class Buffers(NamedTuple):
         return x + np.sum(sums, axis=0)
 
 
+class InverseBands(NamedTuple):
+    """A Toeplitz matrix whose inverse has the first column 1, b_1, b_2, ..., 0, 0, ...
+
+    norm: of the longest column in the planned rounds.
+    """
+
+    coefficients: tuple[float, ...]
+    norm: float
+
+    def rows(self, x: Array) -> Array:
+        """Return the product of the matrix and x, as for `Bands`."""
+        return _filtered((1.0,), self.coefficients, x)
+
+
 class Tree(NamedTuple):
     """A matrix whose row t = 1, 2, ... sums the last 2^l rounds; l <= L is the place of the lowest set bit of t.
 
@@ -92,7 +109,7 @@ class Strategy(NamedTuple):
     separation: rounds from one participation of a user to its next.
     """
 
-    form: Bands | Buffers | Tree
+    form: Bands | Buffers | InverseBands | Tree
     separation: int
 
     @property
@@ -136,8 +153,8 @@ def strategy(name: str, separation: int, num_bands: int, planned_rounds: int) ->
     Args:
         name: a name in NAMES.
         separation: rounds from one participation of a user to its next.
-        num_bands: bands of "banded_sqrt" and "banded", or buffers of "blt"; "tree" does not use it.
-        planned_rounds: rounds for which the last three are made, 1 or more; "banded_sqrt" does not use it.
+        num_bands: bands of "banded_sqrt", "banded" and "bisr", or buffers of "blt"; the other two do not use it.
+        planned_rounds: rounds for which all but "banded_sqrt" are made, 1 or more.
     """
     if name == "banded_sqrt":
         return Strategy(Bands(square_root(num_bands)), separation)
@@ -145,6 +162,10 @@ def strategy(name: str, separation: int, num_bands: int, planned_rounds: int) ->
         return Strategy(Bands(optimal_bands(planned_rounds, num_bands)), separation)
     if name == "blt":
         return Strategy(optimal_buffers(planned_rounds, separation, num_bands), separation)
+    if name == "bisr":
+        return Strategy(inverse_root(planned_rounds, num_bands, 0.5), separation)
+    if name == "lambda_cgd":
+        return Strategy(inverse_root(planned_rounds, 2, best_power(planned_rounds, separation, 2)), separation)
     return Strategy(Tree(planned_rounds.bit_length() - 1), separation)
 
 
@@ -201,6 +222,28 @@ def optimal_buffers(rounds: int, separation: int, num_buffers: int) -> Buffers:
     result = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=within, options=PRECISE)
     decay, scale, _, c = coefficients(result.x)
     return Buffers(tuple(decay.tolist()), tuple(scale.tolist()), float(np.linalg.norm(c)))
+
+
+def inverse_root(rounds: int, num_bands: int, power: float) -> InverseBands:
+    """Return the matrix whose inverse has the first coefficients of (1 - x)^power, with a power in [0, 1]."""
+    i = np.arange(1, min(num_bands, rounds))
+    inverse = InverseBands((1.0, *np.cumprod((i - 1 - power) / i).tolist()), 1.0)
+    column = inverse.rows(np.eye(rounds, 1))
+    return inverse._replace(norm=float(np.linalg.norm(column)))
+
+
+def best_power(rounds: int, separation: int, num_bands: int) -> float:
+    """Return the power that minimises sensitivity^2 times the mean over rounds of the squared noise of a prefix sum."""
+
+    def loss(power: float) -> float:
+        form = inverse_root(rounds, num_bands, power)
+        noise = _filtered(form.coefficients, (1.0,), np.ones(rounds))
+        error = float((1 - np.arange(rounds) / rounds) @ np.square(noise))  # as in `_error`
+        return error * (form.norm * Strategy(form, separation).sensitivity(rounds)) ** 2
+
+    from scipy.optimize import minimize_scalar  # here, since it takes long to import
+
+    return float(minimize_scalar(loss, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-9}).x)
 
 
 def _filtered(above: Sequence[float] | Array, below: Sequence[float] | Array, x: Array) -> Array:

@@ -24,6 +24,8 @@ ROUNDS, SEPARATION = 200, 16
 LOOKS: dict[str, style.Look] = {
     INDEPENDENT: {"color": "#8c8c8c"},
     "tree": {"color": "#e6a532"},
+    "bisr": {"color": "#4f9d69", "linestyle": "--"},
+    "lambda_cgd": {"color": "#8e5ea2", "linestyle": "-."},
     "blt": {"color": "#3c78b4"},
     "banded_sqrt": {"color": "#c8443c"},
     "banded": {"color": "#12355b"},
@@ -33,6 +35,8 @@ NAMES = {
     "tree": "tree sums",
     "blt": "buffered Toeplitz, 4 buffers",
     "banded_sqrt": "square root, 16 bands",
+    "bisr": "inverse square root, 16 bands",
+    "lambda_cgd": "last round's noise alone",
     "banded": "best Toeplitz, 16 bands",
 }
 

@@ -103,7 +103,7 @@ def check_clipping(clipping: str, quantile: float, clip_norm: float, noise: str)
         raise InputError("clip_norm is inf, from which adaptive clipping never comes down: give a finite first norm")
     if not 0 < quantile < 1:
         raise InputError(f"quantile is {quantile:g}: it must be between 0 and 1")
-    if noise in ("blt", "tree"):
+    if noise not in ("independent", "banded_sqrt", "banded"):
         raise InputError(
             f"adaptive clipping is not accounted for with noise {noise!r}: take 'banded_sqrt', 'banded', 'independent'"
         )

@@ -6,17 +6,20 @@ once for all points of a sweep.
 
 The privacy is proven where a user takes part at most every G-th round: with sampler "cyclic", or with "all" and G = 1,
 without amplification; and with "cyclic_poisson", where a user's turn comes every G-th round and it then takes part by
-chance, with amplification for at most G bands. All names but the first and the last remember `num_bands` arrays of the
-model's size:
+chance, with amplification for at most G bands. All names but the first and the last two remember `num_bands` arrays of
+the model's size:
 
     independent   nothing is remembered.
     banded_sqrt   banded square root (Kalinin and Lampert, arXiv 2405.13763), in closed form, for any number of rounds.
     banded        the same number of bands, optimised for the planned rounds (Choquette-Choo et al., arXiv 2306.08153).
     blt           buffered linear Toeplitz (McMahan et al., arXiv 2408.08868), optimised likewise.
+    bisr          bands in the inverse, of its square root (Kalinin et al., arXiv 2505.12128), for the planned rounds.
+    lambda_cgd    the share of the last round's noise that is best for the planned rounds is taken off (Kalinin et al.,
+                  arXiv 2601.22334). That noise is drawn again, so only its key is remembered.
     tree          sums of a binary tree's nodes (DP-FTRL, Kairouz et al., arXiv 2103.00039); remembers log2(rounds).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -26,10 +29,11 @@ import jax.numpy as jnp
 from bench.errors import InputError, unknown_name
 from bench.kernels import gradient
 from bench.privacy import matrix_noise
-from bench.privacy.matrix_noise import Bands, Buffers, Strategy, Tree
+from bench.privacy.matrix_noise import Bands, Buffers, InverseBands, Strategy, Tree
 
 INDEPENDENT = "independent"
 NOISES = (INDEPENDENT, *matrix_noise.NAMES)
+LAMBDA_CGD = "lambda_cgd"
 MOST_BANDS, BUFFERS = 16, 4  # the largest default number of bands, and the default number of buffers
 # The arguments that choose the noise of a method, at the values for independent noise.
 PLAIN: Mapping[str, Any] = MappingProxyType({"noise": INDEPENDENT, "num_bands": 0, "planned_rounds": 0})
@@ -54,15 +58,17 @@ def noise_of(name: str, separation: int = 1, num_bands: int = 0, planned_rounds:
     Args:
         name: a name in NOISES.
         separation: G; a user takes part every G rounds. See `participation.separation`.
-        num_bands: the bands of "banded" and "banded_sqrt", at most the separation, or the buffers of "blt". 0 takes the
-            separation but at most 16 bands, and 4 buffers.
-        planned_rounds: the rounds of the run for which "banded", "blt" and "tree" are made. `releases` also accounts
+        num_bands: the bands of "banded" and "banded_sqrt", at most the separation, of "bisr", or the buffers of "blt".
+            0 takes the separation but at most 16 bands, 16 bands of "bisr", and 4 buffers.
+        planned_rounds: the rounds of the run for which all others but "banded_sqrt" are made. `releases` also accounts
             for longer runs.
     """
     if name == INDEPENDENT:
         return Noise(lambda model: (), lambda key, memory, model: (gradient.gaussian_like(key, model), memory))
     form = strategy(name, separation, num_bands, planned_rounds).form
-    size, step = {Bands: _bands, Buffers: _buffers, Tree: _tree}[type(form)](form)
+    if name == LAMBDA_CGD:
+        return _drawn_again(form)
+    size, step = {Bands: _bands, Buffers: _buffers, InverseBands: _inverse_bands, Tree: _tree}[type(form)](form)
 
     def init(model):
         return jnp.int32(0), jax.tree.map(lambda leaf: jnp.zeros((size, *leaf.shape), leaf.dtype), model)
@@ -78,7 +84,7 @@ def noise_of(name: str, separation: int = 1, num_bands: int = 0, planned_rounds:
 
 def strategy(name: str, separation: int, num_bands: int, planned_rounds: int) -> Strategy:
     """Return the strategy of any name but "independent"; numbers that are 0 are chosen as in `noise_of`."""
-    number = BUFFERS if name == "blt" else min(separation, MOST_BANDS)
+    number = {"blt": BUFFERS, "bisr": MOST_BANDS}.get(name, min(separation, MOST_BANDS))
     return matrix_noise.strategy(name, separation, num_bands or number, planned_rounds)
 
 
@@ -130,16 +136,45 @@ def check_noise(separation: int | None, sampler: str, noise: str, num_bands: int
 
 
 def _bands(form: Bands):
-    """Return the noise x_t = z_t - sum_i c_i x_(t-i); x_t is stored in place t mod (number of bands - 1) of a ring."""
-    coefficients = jnp.asarray(form.coefficients[1:], jnp.float32)
+    """Return the noise x_t = z_t - sum_i c_i x_(t-i)."""
+    return _with_ring([-c for c in form.coefficients[1:]], lambda z, x: x)
+
+
+def _inverse_bands(form: InverseBands):
+    """Return the noise x_t = z_t + sum_i b_i z_(t-i)."""
+    return _with_ring(form.coefficients[1:], lambda z, x: z)
+
+
+def _drawn_again(form: InverseBands) -> Noise:
+    """Return the noise x_t = z_t + b_1 z_(t-1), where z_(t-1) is drawn again from its key."""
+    share = jnp.float32(form.coefficients[-1] if len(form.coefficients) > 1 else 0.0)
+
+    def init(model):
+        return jnp.float32(0), jax.random.key_data(jax.random.key(0))  # no share of what was before the first round
+
+    def draw(key, memory, model):
+        share_of_last, last_key = memory
+        last = gradient.gaussian_like(jax.random.wrap_key_data(last_key), model)
+        z = gradient.gaussian_like(key, model)
+        noise = jax.tree.map(lambda z, last: form.norm * (z + share_of_last * last), z, last)
+        return noise, (share, jax.random.key_data(key))
+
+    return Noise(init, draw)
+
+
+def _with_ring(coefficients: Sequence[float], kept: Callable):
+    """Return the noise x_t = z_t + sum_i a_i k_(t-i); k_t = kept(z_t, x_t) is in place t mod (number of a_i) of a
+    ring.
+    """
+    coefficients = jnp.asarray(coefficients, jnp.float32)
     size = coefficients.shape[0]
 
     def step(t, z, ring):
         if not size:
             return z, ring
         age = (t - 1 - jnp.arange(size)) % size  # of the entry in each place, counted from 0
-        x = z - jnp.tensordot(coefficients[age], ring, 1, precision="highest")
-        return x, jax.lax.dynamic_update_index_in_dim(ring, x, t % size, 0)
+        x = z + jnp.tensordot(coefficients[age], ring, 1, precision="highest")
+        return x, jax.lax.dynamic_update_index_in_dim(ring, kept(z, x), t % size, 0)
 
     return size, step
 

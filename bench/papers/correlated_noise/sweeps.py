@@ -18,13 +18,13 @@ from bench.sweeps.spec import Entry, Sweep, grid, thin
 
 ROUNDS = 200
 SEPARATION, BANDS, BUFFERS = 16, 16, 4  # of the sums; 160 users, ten per round
-NAMES = ("independent", "banded_sqrt", "banded", "blt", "tree")
+NAMES = ("independent", "banded_sqrt", "banded", "blt", "bisr", "lambda_cgd", "tree")
 
 
 def _bands(noise: str) -> int:
     if noise not in NAMES:
         raise unknown_name("noise", noise, NAMES)
-    return {"independent": 0, "blt": BUFFERS}.get(noise, BANDS)
+    return {"independent": 0, "blt": BUFFERS, "lambda_cgd": 0}.get(noise, BANDS)
 
 
 def _equal_cost(noise: str) -> float:

@@ -59,7 +59,10 @@ def test_independent_noise_is_a_draw_of_the_rounds_key_and_so_is_one_band():
         jax.tree.map(np.testing.assert_array_equal, draw, plain)
 
 
-@pytest.mark.parametrize(("name", "ratio"), [("banded_sqrt", 0.348), ("banded", 0.332), ("blt", 0.352)])
+@pytest.mark.parametrize(
+    ("name", "ratio"),
+    [("banded_sqrt", 0.348), ("banded", 0.332), ("blt", 0.352), ("bisr", 0.364), ("lambda_cgd", 0.363)],
+)
 def test_prefix_sums_of_what_is_drawn_have_so_much_less_noise_at_equal_privacy(name, ratio):
     """200 rounds, each user in 13 of them, 16 apart."""
     sizes = [np.sqrt(np.mean(np.square(np.cumsum(drawn(one)[:ROUNDS], axis=0)))) for one in (name, "independent")]
@@ -143,6 +146,11 @@ def test_one_user_moves_what_was_released_by_the_sensitivity_and_no_more(method,
 REFUSED = {
     "noise 'banded' is not proven with sampler 'poisson'": {"sampler": "poisson", "noise": "banded"},
     "noise 'tree' is not proven with sampler 'fixed'": {"sampler": "fixed", "noise": "tree"},
+    "noise 'lambda_cgd' is not proven with sampler 'cyclic_poisson'": {
+        "sampler": "cyclic_poisson",
+        "noise": "lambda_cgd",
+    },
+    "adaptive clipping is not accounted for with noise 'bisr'": {"clipping": "adaptive", "noise": "bisr"},
     "noise 'blt' is not proven with sampler 'queue'": {"sampler": "queue", "noise": "blt"},
     "num_bands is 5, but a user takes part every 4 rounds": {"noise": "banded_sqrt", "num_bands": 5},
     "num_bands is -1": {"noise": "blt", "num_bands": -1},
@@ -170,6 +178,8 @@ def test_what_is_not_proven_is_refused(said, changes):
         pytest.param("dp_fedavg", "blt", marks=pytest.mark.slow),
         pytest.param("ppsgd", "banded", marks=pytest.mark.slow),
         pytest.param("ppsgd", "tree", marks=pytest.mark.slow),
+        pytest.param("dp_fedavg", "bisr", marks=pytest.mark.slow),
+        pytest.param("ppsgd", "lambda_cgd", marks=pytest.mark.slow),
     ],
 )
 def test_the_audit_refutes_none_of_them_and_each_with_half_of_its_noise(method, noise):

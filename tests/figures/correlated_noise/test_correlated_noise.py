@@ -8,7 +8,7 @@ from made_up_runs import judge
 from bench.errors import InputError
 from figures.correlated_noise import PAPER, claims, digits, sums
 
-NOISES = {"independent": 0, "banded_sqrt": 16, "banded": 16, "blt": 4, "tree": 16}
+NOISES = {"independent": 0, "banded_sqrt": 16, "banded": 16, "blt": 4, "bisr": 16, "lambda_cgd": 0, "tree": 16}
 
 
 def of_sums(wrong: str = "", factor: float = 1.0, epsilon: float = 9.0) -> pd.DataFrame:
