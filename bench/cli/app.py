@@ -40,9 +40,16 @@ def options(version: Version = False) -> None:
 
 
 @command(app, sums.epsilon)
-def epsilon(result: dict[str, Any]) -> None:
+def epsilon(result: dict[str, Any], as_json: Json = False) -> None:
     """Example: python -m bench epsilon --noise-multiplier 1 --sampling-rate 0.01 --steps 20000 --delta 1e-4"""
+    if as_json:
+        valid = json.loads(json.dumps(result), parse_constant=lambda infinite: None)
+        typer.echo(json.dumps(valid, indent=2))
+        return
     typer.echo(f"{result['epsilon']:.6g}\n{result['meaning']}")
+    if "steps_left" in result:
+        left = result["steps_left"]
+        typer.echo("the target is exceeded" if left is None else f"{left:,} more steps of the last phase are within it")
 
 
 @command(app, sums.noise, say=say)

@@ -243,7 +243,8 @@ def best_power(rounds: int, separation: int, num_bands: int) -> float:
 
     from scipy.optimize import minimize_scalar  # here, since it takes long to import
 
-    return float(minimize_scalar(loss, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-9}).x)
+    result = minimize_scalar(loss, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-9})
+    return float(result.x)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _filtered(above: Sequence[float] | Array, below: Sequence[float] | Array, x: Array) -> Array:

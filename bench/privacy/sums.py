@@ -5,7 +5,7 @@ noise multiplier for epsilon 2.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from bench.errors import InputError, unknown_name
@@ -31,44 +31,139 @@ ACCOUNTANTS = {"pld": "pld", "rdp": "rdp_wide"}  # option -> accountant of a rel
 LONG = 100_000  # steps from which finding the noise by privacy loss distributions takes more than some seconds
 MOST_STEPS = {"rdp": 10**12, "pld": 10**7}  # with more steps, a privacy loss distribution takes minutes
 BINS = "balls_in_bins"
+MOST_COUNTS = 1000  # of steps at which epsilon is given
 NOISE = (1e-6, 1e6)  # multipliers that the accountants can compute with; also 0
 
 
 def epsilon(
     *,
-    noise_multiplier: Annotated[float, "Standard deviation of the noise on the sum, divided by the clip norm C."],
-    steps: Steps,
+    noise_multiplier: Annotated[
+        float | None, "Standard deviation of the noise on the sum, divided by the clip norm C."
+    ] = None,
+    steps: Annotated[int | None, "Number of noisy sums that are released."] = None,
     delta: Delta,
     sampling_rate: Rate = None,
+    phases: Annotated[
+        Sequence[str] | None,
+        "NOISE:RATE:STEPS of each phase, one after the other, such as 1:0.01:900,0.8:0.02:100; in place of the noise "
+        "multiplier, sampling rate and steps.",
+    ] = None,
     sampling: Sampling = "poisson",
     accountant: Accountant = None,
+    group: Annotated[int, "The most units of one person, all of which are protected together."] = 1,
+    best_of: Annotated[
+        float | None,
+        "Mean number of runs of which the best alone is published, where their number is drawn at random.",
+    ] = None,
+    every: Annotated[int | None, "With --json, also the epsilon after so many steps each."] = None,
+    target: Annotated[float | None, "An epsilon; says how many steps of the last phase are left until it."] = None,
 ) -> dict[str, Any]:
     """Find the epsilon of a number of noisy sums, with one line that explains it.
 
     Returns:
-        epsilon, what it was computed for, and "meaning", which says so in words.
+        epsilon, what it was computed for, and "meaning", which says so in words; "by_step", pairs of steps and epsilon,
+        with `every`; "steps_left" with `target`.
 
     Raises:
         InputError: for a value that cannot be used.
     """
     from bench.privacy import accounting, events
+    from bench.privacy.selection import epsilon_of_best
 
-    sigma = noise_multiplier
-    usable = sigma == 0 or NOISE[0] <= sigma <= NOISE[1]
-    events.require("noise_multiplier", sigma, usable, f"give 0, or a number from {NOISE[0]:g} to {NOISE[1]:g}")
-    accountants = _accountants(sampling, steps, delta, accountant)
-    rate = _checked(steps, delta, sampling_rate, sampling, accountants[0])
-    releases = [_release(sigma, sampling, rate, by, delta) for by in accountants]
-    results = [(accounting.epsilon(release, steps), release) for release in releases]
-    bounds = [bound for bound in results if not math.isnan(bound[0])]
-    if not bounds:
+    runs = _phases(noise_multiplier, sampling_rate, steps, phases)
+    total = sum(length for *_, length in runs)
+    for name, value in {"group": group, "every": every, "best_of": best_of}.items():
+        events.require(name, value or 0, value is None or 1 <= value < math.inf, "give a number from 1 on")
+    if target is not None:
+        events.require("target", target, 0 < target < math.inf, "give a finite number above 0")
+    if sampling == BINS and len(runs) > 1:
+        raise InputError(f"sampling {BINS} has one phase, since a unit keeps its bin: give one, or use poisson.")
+    _check_group(group, sampling, accountant, best_of)
+    mixed = group > 1 and sampling == "poisson"
+    accountants = ("pld",) if mixed else _accountants(sampling, total, delta, accountant)
+    if best_of is not None:  # by Renyi DP, whatever the accountant
+        accountants = accountants[-1:]
+    kinds = []
+    for sigma, rate, length in runs:
+        usable = sigma == 0 or NOISE[0] <= sigma <= NOISE[1]
+        remedy = f"give 0, or a number from {NOISE[0]:g} to {NOISE[1]:g}"
+        events.require("noise_multiplier", sigma, usable, remedy)
+        rate = _checked(length, delta, rate, sampling, accountants[0])
+        kinds.append((sigma, rate, length))
+
+    def release(by: str) -> events.Release:
+        parts = [(_release(sigma, sampling, rate, by, delta, group), length) for sigma, rate, length in kinds]
+        return parts[0][0] if len(parts) == 1 else events.in_sequence(parts)
+
+    releases = [release(by) for by in accountants]
+
+    def spent(count: int) -> tuple[float, events.Release]:
+        if best_of is None:
+            results = [(accounting.epsilon(one, count), one) for one in releases]
+        else:
+            results = [(epsilon_of_best(one, count, best_of), one) for one in releases]
+        return min(results, key=lambda result: (math.isnan(result[0]), result[0]))
+
+    value, smallest = spent(total)
+    if math.isnan(value):
+        remedy = f"leave out best_of with sampling {sampling}" if best_of else "use rdp, or more noise"
         raise InputError(
-            f"accountant {accountant} finds no bound for so little noise, or so small a sampling rate: use "
-            "rdp, or more noise"
+            f"accountant {accountant or accountants[0]} finds no bound for so little noise, or so small a sampling "
+            f"rate: {remedy}"
         )
-    value, release = min(bounds, key=lambda bound: bound[0])
-    meaning = f"epsilon at delta {delta:g} of {_meaning(release, steps, value, accountants)}"
-    return {"epsilon": value} | _facts(release, steps, rate, meaning)
+    words = _meaning(smallest, total, value, accountants, num_phases=len(runs), group=group, best_of=best_of)
+    meaning = f"epsilon at delta {delta:g} of {words}"
+    facts = {"epsilon": value} | _facts(smallest, total, [rate for _, rate, _ in kinds], meaning)
+    if every is not None:
+        counts = [*range(every, total, every), total]
+        events.require("every", every, len(counts) <= MOST_COUNTS, f"give at least {-(-total // MOST_COUNTS)}")
+        facts["by_step"] = [[count, spent(count)[0]] for count in counts]
+    if target is not None:
+        facts["steps_left"] = _most(lambda more: spent(total + more)[0] <= target, MOST_STEPS[accountants[0]] - total)
+    return facts
+
+
+def _phases(
+    noise_multiplier: float | None, sampling_rate: float | None, steps: int | None, phases: Sequence[str] | None
+) -> list[tuple[float, float | None, int]]:
+    """Return (noise multiplier, sampling rate, steps) of each phase.
+
+    Raises:
+        InputError: where both or neither of the two ways of giving them are used, or a text is no phase.
+    """
+    given = {"noise_multiplier": noise_multiplier, "steps": steps}
+    if not phases:
+        for name, value in given.items():
+            if value is None:
+                raise InputError(f"{name} is missing: give it, or phases.")
+        return [(noise_multiplier, sampling_rate, steps)]  # pyright: ignore[reportReturnType]
+    for name, value in (given | {"sampling_rate": sampling_rate}).items():
+        if value is not None:
+            raise InputError(f"{name} is given beside phases, which have their own: leave it out.")
+    found = []
+    for text in phases:
+        try:
+            sigma, rate, length = text.split(":")
+            found.append((float(sigma), float(rate) if rate else None, int(length)))
+        except ValueError:
+            raise InputError(f"phases={text}: give NOISE:RATE:STEPS of each, such as 1:0.01:900.") from None
+    return found
+
+
+def _most(fits: Callable[[int], bool], limit: int) -> int | None:
+    """Return the largest number up to the limit that fits, where smaller ones do too; None where not even 0 does."""
+    if not fits(0):
+        return None
+    low, high = 0, 1
+    while high < limit and fits(high):
+        low, high = high, 2 * high
+    if high >= limit and fits(limit):
+        return limit
+    high = min(high, limit)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
 
 
 def noise(
@@ -126,7 +221,19 @@ def noise(
     meaning += _meaning(release(sigma, by), steps, epsilon, accountants)
     if epsilon > accounting.PLD_LIMIT / 2 and math.isnan(accounting.epsilon(release(0.999 * sigma, by), steps)):
         meaning = f"{meaning[:-1]}; with less noise it is not computed."
-    return {"noise_multiplier": sigma} | _facts(release(sigma, by), steps, rate, meaning)
+    return {"noise_multiplier": sigma} | _facts(release(sigma, by), steps, [rate], meaning)
+
+
+def _check_group(group: int, sampling: str, accountant: str | None, best_of: float | None) -> None:
+    """Raise InputError for a group whose epsilon is not known."""
+    if group == 1:
+        return
+    if sampling not in ("poisson", "none"):
+        raise InputError(f"no epsilon of a group is known with sampling {sampling}: use poisson or none.")
+    if sampling == "poisson" and accountant == "rdp":
+        raise InputError("accountant rdp does not know Poisson samples of a group: leave it out.")
+    if sampling == "poisson" and best_of is not None:
+        raise InputError("best_of is by Renyi DP, which does not know Poisson samples of a group: leave one out.")
 
 
 def _accountants(sampling: str, steps: int, delta: float, named: str | None) -> tuple[str, ...]:
@@ -177,7 +284,9 @@ def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: st
     return sampling_rate
 
 
-def _release(sigma: float, sampling: str, sampling_rate: float, accountant: str, delta: float) -> "Release":
+def _release(
+    sigma: float, sampling: str, sampling_rate: float, accountant: str, delta: float, group: int = 1
+) -> "Release":
     """Return the release of a noise multiplier, by options as `_checked` checks them."""
     from bench.privacy import events
 
@@ -185,20 +294,43 @@ def _release(sigma: float, sampling: str, sampling_rate: float, accountant: str,
         bins = round(1 / sampling_rate)
         return events.balls_in_bins_gaussian(sigma, num_bins=bins, delta=delta)
     by = ACCOUNTANTS[accountant]
+    if group > 1 and sampling == "poisson":
+        return events.poisson_gaussian(sigma, sampling_rate=sampling_rate, accountant=by, delta=delta, group=group)
+    if group > 1:  # all of a group are in every sum, which moves by as many C
+        words = (
+            f"{events.gaussian(sigma, sampling=sampling, accountant=by, delta=delta).mechanism}, of which {group} are"
+        )
+        release = events.gaussian(sigma / group, sampling=sampling, accountant=by, delta=delta)
+        return release._replace(mechanism=f"{words} added or removed together")
     return events.gaussian(sigma, sampling=sampling, sampling_rate=sampling_rate, accountant=by, delta=delta)
 
 
-def _meaning(release: "Release", steps: int, value: float, accountants: tuple[str, ...]) -> str:
+def _meaning(
+    release: "Release",
+    steps: int,
+    value: float,
+    accountants: tuple[str, ...],
+    *,
+    num_phases: int = 1,
+    group: int = 1,
+    best_of: float | None = None,
+) -> str:
     """Describe what is protected, against whom, under which relation and sampler, and how it was computed, with which
     of the accountants that were tried.
     """
     from bench.privacy import accounting, events
 
+    unit = "one unit (whatever is clipped and sampled: a user, an example)"
+    best = "" if best_of is None else f"the best of {best_of:g} runs in the mean, whose number is drawn, each of "
     text = (
-        f"{steps} step{'s' if steps > 1 else ''}, each {release.mechanism}; protects one unit (whatever is"
-        f" clipped and sampled: a user, an example) under {release.neighbors}, against"
-        f" {release.protects_against}; {accounting.CONVERSIONS[release.accountant]}"
+        f"{best}{steps} step{'s' if steps > 1 else ''}{', each' if num_phases == 1 else ':'} {release.mechanism}; "
+        f"protects {unit if group == 1 else f'all units of one person, at most {group},'} under {release.neighbors}, "
+        f"against {release.protects_against}; "
+        f"{accounting.CONVERSIONS['rdp' if best_of else release.accountant]}"
     )
+    if best_of is not None:
+        text += ", and Papernot and Steinke 2022: Poisson or geometric, whichever gives less"
+        return f"{text}; with exactly so many runs, count all their steps."
     if release.neighbors == events.REPLACE:
         text += "; replacing one unit changes the sum by up to 2 C, so the effective noise multiplier is half"
     if release.accountant == "rdp_wide":
@@ -212,13 +344,13 @@ def _meaning(release: "Release", steps: int, value: float, accountants: tuple[st
     return text + "."
 
 
-def _facts(release: "Release", steps: int, rate: float, meaning: str) -> dict[str, Any]:
+def _facts(release: "Release", steps: int, rates: list[float], meaning: str) -> dict[str, Any]:
     from bench.privacy import events
 
     return {
         "delta": release.delta,
         "steps": steps,
-        "sampling_rate": rate,
+        "sampling_rate": rates[0] if len(rates) == 1 else rates,
         "sampler": release.sampler,
         "neighbors": release.neighbors,
         "sensitivity_in_clip_norms": events.SENSITIVITY[release.neighbors],

@@ -1,14 +1,20 @@
 """The command line of the accountants: numbers, their meaning, and one line for what cannot be used."""
 
 import itertools
+import json
 import math
 
+import dp_accounting.dp_event as dp
+import numpy as np
 import pytest
+from dp_accounting.pld import PLDAccountant
+from scipy import stats
 from typer.testing import CliRunner
 
 from bench.cli.app import app
 from bench.errors import InputError
 from bench.privacy import accounting, events, sums
+from bench.privacy.selection import epsilon_of_best
 
 EPSILON = {"--noise-multiplier": 1, "--sampling-rate": 0.01, "--steps": 20000, "--delta": 1e-4}
 NOISE = {"--epsilon": 2, "--sampling-rate": 0.01, "--steps": 2000, "--delta": 1e-4}
@@ -244,3 +250,105 @@ def test_bad_input_is_one_line_that_names_the_option_and_the_remedy(command, cha
     result = run(command, (EPSILON if command == "epsilon" else NOISE) | changes)
     assert isinstance(result.exception, InputError)
     assert str(result.exception) == message
+
+
+# ---- Phases, groups, the best of several runs, and what is left ----
+
+PHASES = {"--delta": 1e-5, "--phases": "1:0.01:300,0.8:0.02:100"}
+SHORT = {"--noise-multiplier": 1, "--sampling-rate": 0.01, "--steps": 400, "--delta": 1e-5}
+
+
+def test_phases_cost_what_dp_accounting_composes():
+    composed = PLDAccountant(value_discretization_interval=1e-3)
+    for sigma, rate, steps in ((1.0, 0.01, 300), (0.8, 0.02, 100)):
+        composed.compose(dp.PoissonSampledDpEvent(rate, dp.GaussianDpEvent(sigma)), steps)
+    found = facts("epsilon", PHASES | {"--phases": PHASES["--phases"].split(",")})
+    assert found["epsilon"] == pytest.approx(composed.get_epsilon(1e-5), rel=2e-3)
+    assert (found["steps"], found["sampling_rate"]) == (400, [0.01, 0.02])
+    assert "400 steps: 300 with Gaussian noise" in run("epsilon", PHASES).stdout
+
+
+def test_equal_phases_are_one_and_without_sampling_their_precisions_add():
+    twice = facts("epsilon", {"--delta": 1e-5, "--phases": ["1:0.01:150", "1:0.01:250"]})["epsilon"]
+    assert twice == pytest.approx(facts("epsilon", SHORT)["epsilon"], rel=1e-9)
+    mixed = facts("epsilon", {"--delta": 1e-5, "--phases": ["3::2", "6::4"], "--sampling": "none"})["epsilon"]
+    one = facts("epsilon", {"--delta": 1e-5, "--noise-multiplier": 3, "--steps": 3, "--sampling": "none"})["epsilon"]
+    assert mixed == pytest.approx(one, rel=1e-9)
+
+
+def test_the_steps_left_are_within_the_target_and_one_more_is_not():
+    more = facts("epsilon", PHASES | {"--phases": PHASES["--phases"].split(","), "--target": 3})["steps_left"]
+    for further, fits in ((more, True), (more + 1, False)):
+        phases = ["1:0.01:300", f"0.8:0.02:{100 + further}"]
+        assert (facts("epsilon", {"--delta": 1e-5, "--phases": phases})["epsilon"] <= 3) == fits
+    assert f"{more:,} more steps" in run("epsilon", PHASES | {"--target": 3}).stdout
+    assert "the target is exceeded" in run("epsilon", PHASES | {"--target": 0.5}).stdout
+
+
+def test_json_has_epsilon_by_step():
+    found = json.loads(CliRunner().invoke(app, ["epsilon", "--json", "--every=150", *words(SHORT)]).stdout)
+    assert [count for count, _ in found["by_step"]] == [150, 300, 400]
+    assert found["by_step"][-1][1] == found["epsilon"] == facts("epsilon", SHORT)["epsilon"]
+    assert found["by_step"][0][1] == facts("epsilon", SHORT | {"--steps": 150})["epsilon"]
+    without = CliRunner().invoke(app, ["epsilon", "--json", *words(SHORT | {"--noise-multiplier": 0})]).stdout
+    assert json.loads(without, parse_constant=pytest.fail)["epsilon"] is None
+
+
+def words(options):
+    return [f"{name}={value}" for name, value in options.items()]
+
+
+@pytest.mark.parametrize("group", [2, 5])
+def test_a_group_costs_what_its_mixture_of_gaussians_does(group):
+    """A second way to it: one step, whose deltas are integrals of densities, for groups that join and that leave."""
+    sigma, rate, epsilon = 2.0, 0.1, 0.5
+    z = np.linspace(-30, 30, 600_001)
+    k = np.arange(group + 1)
+    with_group = stats.binom.pmf(k, group, rate) @ stats.norm.pdf(z, k[:, None], sigma)
+    without = stats.norm.pdf(z, 0, sigma)
+    deltas = [
+        np.maximum(p - np.exp(epsilon) * q, 0).sum() * 1e-4 for p, q in ((with_group, without), (without, with_group))
+    ]
+    options = {"--noise-multiplier": sigma, "--sampling-rate": rate, "--steps": 1, "--delta": max(deltas)}
+    found = facts("epsilon", options | {"--group": group})
+    assert epsilon <= found["epsilon"] * (1 + 1e-6)
+    assert found["epsilon"] == pytest.approx(epsilon, rel=5e-3)
+    assert found["epsilon"] > 1.5 * facts("epsilon", options)["epsilon"]
+    assert f"all units of one person, at most {group}," in found["meaning"]
+
+
+def test_a_group_without_sampling_moves_the_sum_by_as_much():
+    options = {"--sampling": "none", "--steps": 7, "--delta": 1e-5}
+    found = facts("epsilon", options | {"--noise-multiplier": 12, "--group": 4})["epsilon"]
+    assert found == facts("epsilon", options | {"--noise-multiplier": 3})["epsilon"]
+    all_of_them = {"--sampling-rate": 1, "--steps": 7, "--delta": 1e-5, "--noise-multiplier": 12, "--group": 4}
+    assert facts("epsilon", all_of_them)["epsilon"] == pytest.approx(found, rel=1e-3)
+
+
+def test_the_best_of_runs_is_that_of_selection():
+    release = events.poisson_gaussian(1.0, sampling_rate=0.01, delta=1e-5)
+    found = facts("epsilon", SHORT | {"--best-of": 20})
+    assert found["epsilon"] == epsilon_of_best(release, 400, 20)
+    assert found["epsilon"] > facts("epsilon", SHORT)["epsilon"]
+    assert "the best of 20 runs in the mean" in found["meaning"]
+
+
+@pytest.mark.parametrize(
+    ("said", "options"),
+    {
+        "--phases=1:2: give NOISE:RATE:STEPS": PHASES | {"--phases": "1:2"},
+        "--steps is given beside phases": PHASES | {"--steps": 3},
+        "--noise-multiplier is missing": {"--delta": 1e-5, "--steps": 3},
+        "sampling balls_in_bins has one phase": PHASES | {"--sampling": "balls_in_bins"},
+        "--group=0: give a number from 1 on": SHORT | {"--group": 0},
+        "no epsilon of a group is known with sampling fixed": SHORT | {"--group": 3, "--sampling": "fixed"},
+        "accountant rdp does not know Poisson samples of a group": SHORT | {"--group": 3, "--accountant": "rdp"},
+        "--best-of is by Renyi DP, which does not know": SHORT | {"--group": 3, "--best-of": 2},
+        "--best-of=0.5: give a number from 1 on": SHORT | {"--best-of": 0.5},
+        "--every=0: give a number from 1 on": SHORT | {"--every": 0},
+        "--every=1: give at least 10": SHORT | {"--every": 1, "--steps": 10_000},
+        "--target=-1.0: give a finite number above 0": SHORT | {"--target": -1},
+    }.items(),
+)
+def test_what_has_no_epsilon_is_refused_with_the_option(said, options):
+    assert said in str(run("epsilon", options).exception)

@@ -1,7 +1,7 @@
 """Privacy loss distributions of dp_accounting, pessimistic (Doroshenko et al. 2022): an upper bound on epsilon, too
 large by about 0.2 % at most, at deltas from `smallest_delta` on and sampling rates from 0.001 on: at smaller rates the
 grid, of 1e5 points at most, is coarse beside what one round loses. Plain Gaussians and Laplace, also mixed;
-Poisson-sampled Gaussians under "add-or-remove one".
+Poisson-sampled Gaussians under "add-or-remove one", also of groups, as mixtures of Gaussians.
 
 Laplace noise of scale 1 in each coordinate, on a sum that moves by at most e in L1, is accounted as one
 coordinate that moves by e, for which delta(eps) = 1 - exp((eps - e) / 2), 0 <= eps <= e. Movements a >= b in two
@@ -16,8 +16,10 @@ from functools import lru_cache, reduce
 from typing import Any
 
 import dp_accounting.dp_event as dp
+import numpy as np
 from dp_accounting.pld import privacy_loss_distribution
 from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+from scipy.special import logsumexp
 
 from bench.errors import InputError
 from bench.privacy.accounting.atoms import Atoms
@@ -29,6 +31,7 @@ PLD_LIMIT = 200.0  # above this RDP value a PLD takes millions of points, for an
 # after 5,000 rounds at 1e-12, and after a million at 1e-10.
 SMALLEST_DELTA, SMALLEST_BY_ROUND = 1e-10, 1e-14
 SMALLEST_RATE = 1e-12  # below it the losses of one round are one number in floating point
+LEAST_CHANCE = 1e-15  # of a sum that counts for the grid of a mixture of Gaussians
 PLD_LAPLACE = 32.0  # pure epsilon above this cap is added to the result; the cap costs e^-32 in delta
 
 
@@ -45,7 +48,8 @@ def pld_epsilon(atoms: Atoms, neighbors: str, delta: float) -> float:
     rates = [atom.sampling_probability for atom in atoms if isinstance(atom, dp.PoissonSampledDpEvent)]
     if delta < smallest_delta(sum(atoms.values())) or 0 < min(rates, default=1) < SMALLEST_RATE:
         return math.nan
-    gaussians = {atom: times for atom, times in atoms.items() if not isinstance(atom, dp.LaplaceDpEvent)}
+    by_pld_alone = (dp.LaplaceDpEvent, dp.MixtureOfGaussiansDpEvent)
+    gaussians = {atom: times for atom, times in atoms.items() if not isinstance(atom, by_pld_alone)}
     if gaussians and rdp_epsilon(gaussians, neighbors, delta) > PLD_LIMIT:
         return math.nan
     return _composed_epsilon(frozenset(atoms.items()), delta)
@@ -61,6 +65,7 @@ def knows(atom: Any, neighbors: str) -> bool:
     without sampling is the same under both relations.
     """
     sampled = isinstance(atom, dp.PoissonSampledDpEvent) and isinstance(atom.event, dp.GaussianDpEvent)
+    sampled = sampled or isinstance(atom, dp.MixtureOfGaussiansDpEvent)
     return isinstance(atom, (dp.GaussianDpEvent, dp.LaplaceDpEvent)) or (sampled and neighbors == ADD_OR_REMOVE)
 
 
@@ -118,6 +123,13 @@ def _loss(atom: Any, interval: float) -> PrivacyLossDistribution:
         return privacy_loss_distribution.from_laplace_mechanism(
             atom.noise_multiplier, value_discretization_interval=interval
         )
+    if isinstance(atom, dp.MixtureOfGaussiansDpEvent):
+        return privacy_loss_distribution.from_mixture_gaussian_mechanism(
+            atom.standard_deviation,
+            atom.sensitivities,
+            atom.sampling_probs,
+            value_discretization_interval=interval,
+        )
     sigma, rate = _gaussian_parameters(atom)
     return privacy_loss_distribution.from_gaussian_mechanism(
         sigma, sampling_prob=rate, value_discretization_interval=interval
@@ -145,9 +157,24 @@ def _interval(components: Sequence[tuple[Any, int]]) -> float:
             deviation = min(e, math.sqrt(3.0))  # of e - min(Z, 2 e), for small and for large e
             intervals.append(deviation / 100)
             largest.append(max(2 * e, 16 * deviation * math.sqrt(times)))
+            continue
+        if isinstance(atom, dp.MixtureOfGaussiansDpEvent):
+            deviation, most = _of_mixture(atom)
         else:
             sigma, rate = _gaussian_parameters(atom)
             deviation = rate * math.sqrt(math.expm1(min(sigma**-2, 50.0)))
-            intervals.append(min(deviation / 10, 2e-3))
-            largest.append(math.log1p(rate * math.expm1(min((10 * sigma + 0.5) / sigma**2, 700.0))))
+            most = math.log1p(rate * math.expm1(min((10 * sigma + 0.5) / sigma**2, 700.0)))
+        intervals.append(min(deviation / 10, 2e-3))
+        largest.append(most)
     return max(min(intervals), max(largest) / 1e5)
+
+
+def _of_mixture(atom: Any) -> tuple[float, float]:
+    """Return the standard deviation of the likelihood ratio of a mixture, and its log ten deviations of the noise above
+    the largest sum that is at all likely.
+    """
+    sigma, sums, chances = atom.standard_deviation, np.array(atom.sensitivities), np.array(atom.sampling_probs)
+    sums, chances = sums[chances > LEAST_CHANCE], chances[chances > LEAST_CHANCE]
+    log_square = logsumexp(np.outer(sums, sums) / sigma**2, b=np.outer(chances, chances))
+    z = sums.max() + 10 * sigma
+    return math.sqrt(math.expm1(min(log_square, 50.0))), float(logsumexp(sums * (z - sums / 2) / sigma**2, b=chances))

@@ -8,7 +8,14 @@ its meaning.
 in public schedules. `combined`: runs made of several releases. All names are imported from here.
 """
 
-from bench.privacy.events.combined import ParallelDpEvent, at_once, in_parallel, nothing_released, preceded_by
+from bench.privacy.events.combined import (
+    ParallelDpEvent,
+    at_once,
+    in_parallel,
+    in_sequence,
+    nothing_released,
+    preceded_by,
+)
 from bench.privacy.events.gaussian_sums import (
     GAUSSIAN_ACCOUNTANTS,
     SAMPLINGS,
@@ -68,6 +75,7 @@ __all__ = [
     "gaussian",
     "gaussian_readings",
     "in_parallel",
+    "in_sequence",
     "laplace",
     "nothing_released",
     "poisson_gaussian",

@@ -39,6 +39,33 @@ class ParallelDpEvent(dp.DpEvent):
     events: tuple[dp.DpEvent, ...]
 
 
+def in_sequence(phases: Sequence[tuple[Release, int]]) -> Release:
+    """Return the release of phases one after the other, all on the same units; the last goes on for as long as asked.
+
+    A later phase may depend on what an earlier one released (adaptive composition).
+
+    Args:
+        phases: (release, rounds) of each phase, in order; all with the same relation, accountant, unit and delta.
+
+    Raises:
+        InputError: where two of them differ in one of these.
+    """
+    first = _common_statement([release for release, _ in phases], "phases")
+    *earlier, (last, _) = phases
+
+    def event(rounds: int) -> dp.DpEvent:
+        events = []
+        for release, length in earlier:
+            events.append(release.event(min(rounds, length)))
+            rounds -= min(rounds, length)
+        return dp.ComposedDpEvent((*events, last.event(rounds)))  # pyright: ignore[reportArgumentType]
+
+    words = [f"{length:,} with {release.mechanism}" for release, length in phases]
+    return first._replace(
+        event=event, mechanism="; then ".join(words), sound=all(release.sound for release, _ in phases)
+    )
+
+
 def in_parallel(phases: Sequence[tuple[Release, int]]) -> Release:
     """Return the release of phases one after the other, each on its own units (McSherry 2009, parallel composition).
 

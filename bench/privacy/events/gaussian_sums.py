@@ -2,6 +2,7 @@
 a run.
 """
 
+import math
 import operator
 from collections.abc import Callable
 from fractions import Fraction
@@ -23,6 +24,7 @@ from bench.privacy.events.release import (
 )
 
 SAMPLINGS = ("poisson", "fixed", "none")
+MOST_IN_GROUP = 1000  # of units that are added or removed together
 GAUSSIAN_ACCOUNTANTS = ("rdp", "rdp_wide", "pld")  # of `gaussian`, where pld is exact if nothing is sampled
 
 
@@ -34,15 +36,28 @@ def poisson_gaussian(
     accountant: str = "rdp",
     privacy_unit: str = "user",
     protects_against: str = EVERYBODY,
+    group: int = 1,
 ) -> Release:
     """Return a Gaussian on a Poisson-sampled sum: each unit takes part in a round with probability q, independently.
 
     It protects one unit added or removed. `accountant` is "rdp", "rdp_wide" or "pld".
+
+    Args:
+        group: K, with which up to K units are added or removed together, such as all examples of a user. As many of
+            them take part as a binomial number with K draws, so a round is a mixture of Gaussians (Ganesh 2024, arXiv
+            2401.10294). Only "pld" knows it.
     """
     check_numbers(noise_multiplier, delta, sampling_rate)
+    require("group", group, 1 <= group <= MOST_IN_GROUP, f"give a whole number from 1 to {MOST_IN_GROUP:,}")
 
     def sampled(sigma: float) -> dp.DpEvent:
-        return dp.PoissonSampledDpEvent(sampling_rate, dp.GaussianDpEvent(sigma))
+        if group == 1:
+            return dp.PoissonSampledDpEvent(sampling_rate, dp.GaussianDpEvent(sigma))
+        q = sampling_rate
+        chances = tuple(math.comb(group, k) * q**k * (1 - q) ** (group - k) for k in range(group + 1))
+        return dp.MixtureOfGaussiansDpEvent(sigma, tuple(range(group + 1)), chances)
+
+    of_units = "" if group == 1 else f", of which {group} are added or removed together"
 
     return checked(
         Release(
@@ -53,7 +68,7 @@ def poisson_gaussian(
             sampler="poisson",
             accountant=accountant,
             delta=delta,
-            mechanism=f"{noise_in_words(noise_multiplier)}, Poisson sampling at rate {sampling_rate:g}",
+            mechanism=f"{noise_in_words(noise_multiplier)}, Poisson sampling at rate {sampling_rate:g}{of_units}",
         )
     )
 
