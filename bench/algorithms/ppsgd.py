@@ -49,6 +49,7 @@ READINGS_IN_TURN = {
     "cyclic": ("paper", "worst_case", "removed"),
     "cyclic_poisson": ("paper", "tight", "worst_case"),
     "balls_in_bins": ("paper", "tight", "worst_case"),
+    "random_allocation": ("paper", "tight", "worst_case"),
 }
 
 

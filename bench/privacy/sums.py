@@ -20,17 +20,18 @@ Sampling = Annotated[
     str,
     "poisson (each unit independently; add-or-remove), fixed (a fixed number without replacement; replace one, which "
     "changes the sum by up to 2 C), balls_in_bins (each unit draws one of G bins for the whole run, and bins take "
-    "turns; add-or-remove), none (every unit; add-or-remove).",
+    "turns; add-or-remove), random_allocation (each unit draws a bin anew for each turn, or k of k G steps; "
+    "add-or-remove), none (every unit; add-or-remove).",
 ]
 Accountant = Annotated[
     str | None,
     "pld (privacy loss distributions; exact without sampling), or rdp (Renyi DP: the number of Opacus, or less where "
-    "its orders end). Left out: the smaller of the two where both are proven. Balls in bins have their own.",
+    "its orders end). Left out: the smaller of the two where both are proven. Bins have their own.",
 ]
 ACCOUNTANTS = {"pld": "pld", "rdp": "rdp_wide"}  # option -> accountant of a release
 LONG = 100_000  # steps from which finding the noise by privacy loss distributions takes more than some seconds
 MOST_STEPS = {"rdp": 10**12, "pld": 10**7}  # with more steps, a privacy loss distribution takes minutes
-BINS = "balls_in_bins"
+BINS, ALLOCATION = "balls_in_bins", "random_allocation"
 MOST_COUNTS = 1000  # of steps at which epsilon is given
 NOISE = (1e-6, 1e6)  # multipliers that the accountants can compute with; also 0
 
@@ -253,15 +254,15 @@ def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: st
     from bench.privacy import accounting, events
     from bench.privacy.events import schedules
 
-    samplings = (*events.SAMPLINGS, BINS)
+    samplings = (*events.SAMPLINGS, BINS, ALLOCATION)
     if sampling not in samplings:
         raise unknown_name("sampling", sampling, samplings)
     if accountant not in ACCOUNTANTS:
         raise unknown_name("accountant", accountant, ACCOUNTANTS)
     if (sampling, accountant) == ("fixed", "pld"):
         raise InputError("accountant pld does not support sampling fixed: use accountant rdp.")
-    if (sampling, accountant) == (BINS, "pld"):
-        raise InputError(f"sampling {BINS} has an accountant of its own: leave out accountant.")
+    if sampling in (BINS, ALLOCATION) and accountant == "pld":
+        raise InputError(f"sampling {sampling} has an accountant of its own: leave out accountant.")
     smallest = accounting.smallest_delta(steps)
     if (sampling, accountant) == ("poisson", "pld") and delta < smallest:
         raise InputError(f"accountant pld is not exact below delta {smallest:g} here: leave it out, or use rdp.")
@@ -275,11 +276,11 @@ def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: st
     events.require("sampling_rate", sampling_rate, 0 < sampling_rate <= 1, "give a fraction above 0 and at most 1")
     if sampling == "none":
         events.require("sampling_rate", sampling_rate, sampling_rate == 1, "leave it out with sampling none")
-    if sampling == BINS:
+    if sampling in (BINS, ALLOCATION):
         bins = round(min(1 / sampling_rate, 1e300))  # the inverse of the smallest rates is infinite
         most = schedules.MOST_BINS
         is_inverse = 1 < bins <= most and math.isclose(sampling_rate * bins, 1, rel_tol=1e-6)
-        remedy = f"with sampling {BINS} it is 1/G, for G bins of 2 to {most:,}: give 0.5, 0.01 or the like"
+        remedy = f"with sampling {sampling} it is 1/G, for G bins of 2 to {most:,}: give 0.5, 0.01 or the like"
         events.require("sampling_rate", sampling_rate, is_inverse, remedy)
     return sampling_rate
 
@@ -290,9 +291,9 @@ def _release(
     """Return the release of a noise multiplier, by options as `_checked` checks them."""
     from bench.privacy import events
 
-    if sampling == BINS:
+    if sampling in (BINS, ALLOCATION):
         bins = round(1 / sampling_rate)
-        return events.balls_in_bins_gaussian(sigma, num_bins=bins, delta=delta)
+        return events.balls_in_bins_gaussian(sigma, num_bins=bins, delta=delta, afresh=sampling == ALLOCATION)
     by = ACCOUNTANTS[accountant]
     if group > 1 and sampling == "poisson":
         return events.poisson_gaussian(sigma, sampling_rate=sampling_rate, accountant=by, delta=delta, group=group)

@@ -1,4 +1,6 @@
-"""Sampler "balls_in_bins": who takes part when, what rounds are divided by, what it costs, and what it refuses."""
+"""Samplers "balls_in_bins" and "random_allocation": who takes part when, what rounds are divided by, what it costs, and
+what they refuse.
+"""
 
 import math
 from functools import partial
@@ -13,7 +15,7 @@ from users_in_turn import check, users_of
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.parts.participation import participation
-from bench.algorithms.parts.user_level import SAMPLERS, readings
+from bench.algorithms.parts.user_level import IN_BINS, SAMPLERS, readings
 from bench.audit import audit
 from bench.data.task import Task
 from bench.errors import InputError
@@ -28,8 +30,8 @@ CLIENTS, SAMPLED, BINS = 11, 3, 3
 stored = partial(users_in_turn.stored, CLIENTS)
 
 
-def rounds(task: Task, count: int, seed: int = 0, reduce: str = "mean"):
-    who = participation(task, num_sampled=SAMPLED, batch_size=3, sampler="balls_in_bins", reduce=reduce)
+def rounds(task: Task, count: int, seed: int = 0, reduce: str = "mean", sampler: str = "balls_in_bins"):
+    who = participation(task, num_sampled=SAMPLED, batch_size=3, sampler=sampler, reduce=reduce)
     schedule, draw = who.init(jax.random.key(seed)), jax.jit(who.draw)
     for t in range(count):
         drawn, schedule = draw(jax.random.key(100 + t), schedule)
@@ -40,6 +42,18 @@ def test_everybody_is_in_one_bin_and_bins_take_turns():
     found = [users_of(one) for one in rounds(stored(), 3 * BINS)]
     assert sorted(user for users in found[:BINS] for user in users) == list(range(CLIENTS))
     assert found[:BINS] == found[BINS : 2 * BINS] == found[2 * BINS :]
+
+
+def test_with_random_allocation_everybody_is_in_one_round_of_each_turn_drawn_anew():
+    found = [users_of(one) for one in rounds(stored(), 300 * BINS, sampler="random_allocation")]
+    turns = [found[first : first + BINS] for first in range(0, len(found), BINS)]
+    assert all(sorted(user for users in turn for user in users) == list(range(CLIENTS)) for turn in turns)
+    places = np.array([[next(t for t in range(BINS) if user in turn[t]) for user in range(CLIENTS)] for turn in turns])
+    apart = 5 * math.sqrt(2 / 9 / len(turns))
+    for place in range(BINS):
+        np.testing.assert_allclose(np.mean(places == place, axis=0), 1 / BINS, atol=apart)
+    np.testing.assert_allclose(np.mean(places[1:] == places[:-1], axis=0), 1 / BINS, atol=apart)
+    assert np.mean(places[:, 2] == places[:, 7]) == pytest.approx(1 / BINS, abs=apart)
 
 
 def test_bins_are_drawn_uniformly_and_independently():
@@ -54,19 +68,21 @@ def test_bins_are_drawn_uniformly_and_independently():
     assert np.mean(found[:, 0] == found[:, 7]) == pytest.approx(1 / BINS, abs=5 * math.sqrt(2 / 9 / runs))
 
 
+@pytest.mark.parametrize("sampler", IN_BINS)
 @pytest.mark.parametrize("reduce", ["mean", "sum"])
-def test_the_divisor_is_what_is_expected_whoever_takes_part(reduce):
+def test_the_divisor_is_what_is_expected_whoever_takes_part(reduce, sampler):
     each = 1.0 if reduce == "mean" else float(np.minimum(stored().num_examples, 3).mean())
-    for one in rounds(stored(), BINS, reduce=reduce):
+    for one in rounds(stored(), BINS, reduce=reduce, sampler=sampler):
         assert float(one.divisor) == pytest.approx(CLIENTS / BINS * each, rel=1e-6)
         assert float(one.expected) == pytest.approx(CLIENTS / BINS, rel=1e-6)
         assert bool(one.released)
 
 
-def test_who_is_absent_leaves_all_others_where_they_are():
-    everybody = [users_of(one) for one in rounds(stored(), BINS)]
+@pytest.mark.parametrize("sampler", IN_BINS)
+def test_who_is_absent_leaves_all_others_where_they_are(sampler):
+    everybody = [users_of(one) for one in rounds(stored(), 2 * BINS, sampler=sampler)]
     present = jnp.arange(CLIENTS) != 4
-    others = [users_of(one) for one in rounds(stored(present), BINS)]
+    others = [users_of(one) for one in rounds(stored(present), 2 * BINS, sampler=sampler)]
     assert others == [[user for user in users if user != 4] for users in everybody]
 
 
@@ -87,23 +103,24 @@ def test_a_round_in_blocks_is_the_round():
 # ---- Privacy ----
 
 
-def released(sigma: float = 1.3, sampled: int = SAMPLED) -> dict:
+def released(sigma: float = 1.3, sampled: int = SAMPLED, sampler: str = "balls_in_bins") -> dict:
     return readings(
         stored(),
         noise_multiplier=sigma,
         num_sampled=sampled,
         batch_size=3,
-        sampler="balls_in_bins",
+        sampler=sampler,
         num_epochs=1,
         delta=1e-5,
         protects_against="everybody who sees the shared model",
     )
 
 
-def test_the_readings_are_those_of_the_bins():
-    found = released()
+@pytest.mark.parametrize("sampler", IN_BINS)
+def test_the_readings_are_those_of_the_bins(sampler):
+    found = released(sampler=sampler)
     for length, turns in ((1, 1), (3, 1), (4, 2), (9, 3)):
-        bins = balls_in_bins_gaussian(1.3, num_bins=BINS, delta=1e-5)
+        bins = balls_in_bins_gaussian(1.3, num_bins=BINS, delta=1e-5, afresh=sampler == "random_allocation")
         worst = bounded_participation_gaussian(1.3, max_participations=turns, delta=1e-5)
         assert epsilon(found["tight"], length) == epsilon(found["paper"], length) == epsilon(bins, length)
         assert epsilon(found["worst_case"], length) == pytest.approx(epsilon(worst, length), rel=1e-9)
@@ -122,13 +139,19 @@ def test_learning_alone_has_the_same_ways_of_accounting(sampler):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("sampler", IN_BINS)
 @pytest.mark.parametrize("sampled", [1, 2])
-def test_the_audit_refutes_neither_and_refutes_half_of_the_noise(sampled):
-    args = {"sampler": "balls_in_bins", "num_sampled": sampled, "num_steps": 1}
+def test_the_audit_refutes_neither_and_refutes_half_of_the_noise(sampled, sampler):
+    args = {"sampler": sampler, "num_sampled": sampled, "num_steps": 1}
     found = audit("dp_fedavg", family="users", args=args, runs=20_000, rounds=8)
     assert not found.refuted
     claims_too_much = with_less_noise(ALGORITHMS["dp_fedavg"], 2.5)
     assert audit(claims_too_much, family="users", args=args, runs=20_000, rounds=8).refuted
+
+
+def test_correlated_noise_is_refused_where_a_user_may_be_in_neighbouring_rounds():
+    with pytest.raises(InputError, match="keeps no distance between the rounds of a user"):
+        check(stored(), num_sampled=SAMPLED, sampler="random_allocation", noise="banded", planned_rounds=8)
 
 
 @pytest.mark.parametrize("noise", ["banded_sqrt", "banded", "blt", "tree"])

@@ -160,6 +160,7 @@ SLOW = {
         AVERAGED | {"num_sampled": 7, "sampler": "cyclic_poisson", "noise": "banded_sqrt", "num_bands": 3},
     ),
     "in bins": ("ppsgd", users, PERSONAL | {"num_sampled": 7, "sampler": "balls_in_bins"}),
+    "in bins drawn anew": ("ppsgd", users, PERSONAL | {"num_sampled": 7, "sampler": "random_allocation"}),
     "networks, a server's optimiser": (
         "dpsgd_fedopt",
         networks,

@@ -36,7 +36,7 @@ class AveragingArguments(SharedArguments):
     """The arguments shared by all methods that protect users by noisy sums of their messages.
 
     num_sampled: Q, users in a round; with "poisson" and "cyclic_poisson" the expected number, with "cyclic" the most,
-        and with "balls_in_bins" the least that are expected.
+        and with bins the least that are expected.
     batch_size: m, examples of a user in a round, the same ones in each of its K steps.
     step_size: eta > 0, of a user.
     clip_norm: C > 0, on a user's message; inf does not clip.

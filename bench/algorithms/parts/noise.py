@@ -66,7 +66,7 @@ def noise_of(name: str, separation: int = 1, num_bands: int = 0, planned_rounds:
     if name == INDEPENDENT:
         return Noise(lambda model: (), lambda key, memory, model: (gradient.gaussian_like(key, model), memory))
     form = strategy(name, separation, num_bands, planned_rounds).form
-    if name == LAMBDA_CGD:
+    if name == LAMBDA_CGD and isinstance(form, InverseBands):
         return _drawn_again(form)
     size, step = {Bands: _bands, Buffers: _buffers, InverseBands: _inverse_bands, Tree: _tree}[type(form)](form)
 
@@ -162,12 +162,12 @@ def _drawn_again(form: InverseBands) -> Noise:
     return Noise(init, draw)
 
 
-def _with_ring(coefficients: Sequence[float], kept: Callable):
+def _with_ring(numbers: Sequence[float], kept: Callable):
     """Return the noise x_t = z_t + sum_i a_i k_(t-i); k_t = kept(z_t, x_t) is in place t mod (number of a_i) of a
     ring.
     """
-    coefficients = jnp.asarray(coefficients, jnp.float32)
-    size = coefficients.shape[0]
+    coefficients = jnp.asarray(numbers, jnp.float32)
+    size = len(numbers)
 
     def step(t, z, ring):
         if not size:

@@ -15,7 +15,7 @@ from jax import Array
 
 from bench.algorithms.parts.samplers import Rounds, sampler_of
 from bench.algorithms.parts.user_level import (
-    BALLS_IN_BINS,
+    IN_BINS,
     SAMPLERS,
     check_participation,
     cost_of_sums,
@@ -123,11 +123,12 @@ def participation(
             group would be large.) "cyclic_poisson": all users are divided in the same way into fewer groups, and in the
             turn of its group a user takes part with the probability with which Q are expected in a round.
             "balls_in_bins": every user draws one of floor(N / Q) bins at the start, independently of all others, and
-            takes part in every round of its bin; bins take turns.
+            takes part in every round of its bin; bins take turns. "random_allocation": the same, but every user draws
+            its bin anew for each turn of all bins.
         num_epochs: passes, used by "queue" only.
         num_bands: the number of groups of "cyclic_poisson"; 0 chooses it. See `num_groups`.
         reduce: "mean" or "sum" of a user's example gradients. With "mean" the divisor is the number of participants
-            ("queue", "cyclic"), or its expectation: N over the number of bins ("balls_in_bins"), or q N (the others).
+            ("queue", "cyclic"), or its expectation: N over the number of bins, or q N (the others).
             With "sum" it is this number times the mean minibatch size of the users; with "queue", times `batch_size`.
     """
     if task.division is not None and task.train is None:
@@ -135,7 +136,7 @@ def participation(
             f"task {task.name} is a stream, which draws the examples of all users at once: leave out --devices"
         )
     groups = num_groups(task, num_sampled, sampler, num_bands)
-    participants = task.num_clients / groups if sampler == BALLS_IN_BINS else float(num_sampled)  # that are expected
+    participants = task.num_clients / groups if sampler in IN_BINS else float(num_sampled)  # that are expected
     rate = participants / task.num_clients
     sizes = jnp.minimum(task.num_examples, batch_size)
     num_blocks = task.num_examples // batch_size

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from bench.algorithms.parts.user_level import BALLS_IN_BINS, CYCLIC_POISSON
+from bench.algorithms.parts.user_level import BALLS_IN_BINS, CYCLIC_POISSON, RANDOM_ALLOCATION
 from bench.data.task import Task
 from bench.kernels import sampling, threefry
 from bench.kernels.division import Division, places_of
@@ -160,7 +160,7 @@ def _cyclic_poisson(rounds: Rounds) -> Sampler:
     return Sampler(lambda key: _group_schedule(rounds, key), draw)
 
 
-def _balls_in_bins(rounds: Rounds) -> Sampler:
+def _balls_in_bins(rounds: Rounds, afresh: bool = False) -> Sampler:
     # There is room for all clients of a bin but with the probability of `poisson_bound`, once for each bin of a run.
     bound = sampling.poisson_bound(rounds.num_clients, 1 / rounds.num_groups)
 
@@ -169,9 +169,16 @@ def _balls_in_bins(rounds: Rounds) -> Sampler:
 
     def draw(key, schedule):
         t, bins = schedule
+        if afresh:
+            drawn = sampling.bins(key, rounds.num_clients, rounds.num_groups)
+            bins = jnp.where(t % rounds.num_groups == 0, drawn, bins)
         return _draw(*places_of(bins == t % rounds.num_groups, bound)), (t + 1, bins)
 
     return Sampler(init, draw)
+
+
+def _random_allocation(rounds: Rounds) -> Sampler:
+    return _balls_in_bins(rounds, afresh=True)
 
 
 def _queue(rounds: Rounds) -> Sampler:
@@ -288,7 +295,8 @@ BY_NAME: dict[str, Kind] = {
     CYCLIC_POISSON: Kind(
         _cyclic_poisson, _held_sampler(_cyclic_poisson, lambda rounds, division: division.most_of(rounds.rate))
     ),
-    BALLS_IN_BINS: Kind(
-        _balls_in_bins, _held_sampler(_balls_in_bins, lambda rounds, division: division.most_of(1 / rounds.num_groups))
-    ),
+    **{
+        name: Kind(drawn, _held_sampler(drawn, lambda rounds, division: division.most_of(1 / rounds.num_groups)))
+        for name, drawn in ((BALLS_IN_BINS, _balls_in_bins), (RANDOM_ALLOCATION, _random_allocation))
+    },
 }

@@ -17,8 +17,9 @@ from bench.privacy.events import (
     gaussian_readings,
 )
 
-CYCLIC_POISSON, BALLS_IN_BINS = "cyclic_poisson", "balls_in_bins"
-SAMPLERS = ("all", "fixed", "poisson", "queue", "cyclic", CYCLIC_POISSON, BALLS_IN_BINS)
+CYCLIC_POISSON, BALLS_IN_BINS, RANDOM_ALLOCATION = "cyclic_poisson", "balls_in_bins", "random_allocation"
+IN_BINS = (BALLS_IN_BINS, RANDOM_ALLOCATION)
+SAMPLERS = ("all", "fixed", "poisson", "queue", "cyclic", CYCLIC_POISSON, *IN_BINS)
 USUAL_GROUPS = 4  # of "cyclic_poisson"; more groups allow more bands, and leave less to chance
 
 
@@ -26,12 +27,12 @@ def num_groups(task: Task, num_sampled: int, sampler: str, num_bands: int = 0) -
     """Return G, the number of groups of users that take turns; 1 for samplers without groups.
 
     "cyclic" has ceil(N / Q) groups, each of at most Q users. "cyclic_poisson" has `num_bands` groups, or USUAL_GROUPS
-    for 0, of which each has at least Q users. "balls_in_bins" has floor(N / Q) bins, so that at least Q users are
-    expected in each.
+    for 0, of which each has at least Q users. Samplers with bins have floor(N / Q) of them, so that at least Q users
+    are expected in each.
     """
     if sampler == CYCLIC_POISSON:
         return num_bands or min(USUAL_GROUPS, max(task.num_clients // num_sampled, 1))
-    if sampler == BALLS_IN_BINS:
+    if sampler in IN_BINS:
         return task.num_clients // num_sampled
     return -(-task.num_clients // num_sampled) if sampler == "cyclic" else 1
 
@@ -77,8 +78,9 @@ def readings(
     """
     statement = {"delta": delta, "privacy_unit": "user", "protects_against": protects_against}
     gap = separation(task, num_sampled=num_sampled, sampler=sampler, num_bands=num_bands)
-    if gap is not None and sampler == BALLS_IN_BINS:
-        return balls_in_bins_readings(noise_multiplier=noise_multiplier, num_bins=gap, **statement)
+    if sampler in IN_BINS:
+        bins, afresh = num_groups(task, num_sampled, sampler), sampler == RANDOM_ALLOCATION
+        return balls_in_bins_readings(noise_multiplier=noise_multiplier, num_bins=bins, afresh=afresh, **statement)
     if gap is not None and sampler == CYCLIC_POISSON:
         return cyclic_poisson_readings(
             noise_multiplier=noise_multiplier,
@@ -150,7 +152,7 @@ def cost_of_sums(
         num_sampled, batch_size, sampler: as for `participation`.
         num_steps: K, the number of local steps that use a user's minibatch.
     """
-    in_turn = sampler in ("cyclic", BALLS_IN_BINS)
+    in_turn = sampler in ("cyclic", *IN_BINS)
     users = task.num_clients / num_groups(task, num_sampled, sampler) if in_turn else num_sampled
     sizes = np.minimum(np.asarray(task.num_examples), batch_size)
     examples = users * (batch_size if sampler == "queue" else float(np.mean(sizes)))
@@ -189,7 +191,7 @@ def check_participation(
         raise InputError(
             f"batch_size is {batch_size}, more than any client of {task.name} has: use at most {task.capacity}"
         )
-    if sampler == BALLS_IN_BINS and 2 * num_sampled > task.num_clients:
+    if sampler in IN_BINS and 2 * num_sampled > task.num_clients:
         raise InputError(
             f"num_sampled is {num_sampled}: with sampler {sampler!r} that leaves one bin for the {task.num_clients} "
             f"clients of {task.name}, so that all take part in every round: use at most {task.num_clients // 2}, or "

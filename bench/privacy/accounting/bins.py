@@ -1,7 +1,7 @@
 """Balls in bins: a unit is in one of G bins, drawn uniformly, and takes part in the rounds of its bin alone, which come
-up in turn. An upper bound on epsilon. It is too large by about 0.1 % for up to 1,000 bins, epsilon above 0.01, and
-exp(epsilon) up to 1e11 delta (epsilon 14 at delta = 1e-5). Beyond that it may be too large by what it helps to know the
-bin.
+up in turn. Upper bounds on epsilon. For one draw the bound is too large by about 0.1 % for up to 1,000 bins, epsilon
+above 0.01, and exp(epsilon) up to 1e11 delta (epsilon 14 at delta = 1e-5). Beyond that, and where bins are drawn anew
+with noise multipliers below 0.5, it may be too large by what it helps to know the bin.
 
 Let the unit be removed, with all others fixed, and let L be the likelihood ratio of what is released with the unit over
 what is released without it. In bin j the unit would have added v_t, |v_t| <= C, to each of its k rounds t, whose noise
@@ -22,15 +22,24 @@ subsampling and random allocation", compute it numerically, as here.)
 Here each Y_j is rounded at random to one of its two neighbours on a grid, without a change of its mean. This makes the
 mean of a convex function larger, so any grid gives an upper bound. G of them are added by Fourier transforms. The
 difference of 1 - exp(eps) and the mean beside it is why large epsilons have no tight bound.
+
+Where bins are drawn anew, once for each turn (random allocation: a unit is in one of G rounds of each), turns compose.
+Here the rounded L on one grid is a pair of laws, without the unit and with it, that dominates the true pair at every
+epsilon, of either sign, and so do their compositions. What lies beyond the grid counts as revealed. The law is then one
+of privacy losses, which dp_accounting composes. A unit in k of t rounds, drawn at random, reveals at most what k such
+turns of floor(t / k) rounds do (Feldman and Shenfeld 2025, arXiv 2502.08202).
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
 
 import dp_accounting.dp_event as dp
 import numpy as np
-from scipy.special import ndtr
+from dp_accounting.pld import pld_pmf
+from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+from scipy.special import ndtr, ndtri
 
 from bench.errors import InputError
 from bench.privacy.accounting.atoms import Atoms
@@ -41,22 +50,89 @@ POINTS = [2**power for power in range(12, 19)]  # of the grids that are tried
 CHANGE = 1e-3  # share of delta by which a grid of half as many points differs at most, where no finer one is tried
 STEP = 1e-4  # share of epsilon to which it is found
 SMALL = 1e-3  # an epsilon that is not made smaller, though the bin is unknown
+BEYOND = 1e-2  # share of delta that all turns together may have beyond their grids, which counts as revealed
+LEAST = 1e-15  # of the probability; what has smaller losses counts as if it had this one
+MOST_LOSSES = 1e5  # on the grid of the privacy losses of a turn
 
 
 def bins_epsilon(atoms: Atoms, neighbors: str, delta: float) -> float:
-    """Return the epsilon at delta of one run whose units are in bins.
+    """Return the epsilon at delta of one run whose units are in bins, or of turns for each of which they draw a bin.
 
     Raises:
         InputError: for anything else, and for another relation than "add-or-remove one".
     """
-    for atom, times in atoms.items():
-        if not isinstance(atom, BallsInBinsDpEvent) or len(atoms) > 1 or times > 1 or neighbors != ADD_OR_REMOVE:
+    alone = sum(atoms.values()) == 1
+    for atom in atoms:
+        if not isinstance(atom, BallsInBinsDpEvent) or neighbors != ADD_OR_REMOVE or not (alone or atom.afresh):
             raise InputError(
                 f"accountant bins knows one run in bins under {ADD_OR_REMOVE!r}, not {atom}: take another."
             )
-    (atom,) = atoms
-    sigma = atom.noise_multiplier
-    return math.inf if sigma < NO_NOISE else _epsilon(1 / sigma, atom.num_bins, delta)
+    if any(atom.noise_multiplier < NO_NOISE for atom in atoms):
+        return math.inf
+    if alone:
+        (atom,) = atoms
+        return _epsilon(1 / atom.noise_multiplier, atom.num_bins, delta)
+    return _composed_epsilon(frozenset(atoms.items()), delta)
+
+
+@lru_cache(maxsize=1024)
+def _composed_epsilon(atoms: frozenset[tuple[BallsInBinsDpEvent, int]], delta: float) -> float:
+    """Return the least epsilon at delta that is known for bins drawn anew; see the module's docstring."""
+    known_bins = Counter()
+    for atom, times in atoms:
+        known_bins[dp.GaussianDpEvent(atom.noise_multiplier)] += times
+    high = gdp_epsilon(known_bins, delta)
+    if high <= SMALL or all(atom.num_bins == 1 for atom, _ in atoms):
+        return high
+    beyond = BEYOND * delta / sum(times for _, times in atoms)
+    laws = [(*_law_of_ratio(1 / atom.noise_multiplier, atom.num_bins, beyond), times) for atom, times in atoms]
+    spreads = [math.sqrt(float(law @ np.square(ratio - 1))) for ratio, law, _ in laws]
+    longest = max(math.log(ratio[-1]) for ratio, _, _ in laws)
+    step = max(min(min(spreads) / 10, 2e-3), longest / MOST_LOSSES)
+    composed = None
+    for ratio, law, times in laws:
+        loss = _loss(ratio, law, step).self_compose(times)
+        composed = loss if composed is None else composed.compose(loss)
+    assert composed is not None
+    return min(high, float(composed.get_epsilon_for_delta(delta)))
+
+
+def _law_of_ratio(shift: float, num_bins: int, beyond: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values of a rounded likelihood ratio L, from 0 on, and their probabilities without the unit; with it,
+    about `beyond` is missing.
+    """
+    longest = math.exp(min(shift**2 / 2 - shift * float(ndtri(beyond)), 500.0))  # of the unit's own bin, with the unit
+    others = num_bins - 1 + 8 * math.sqrt((num_bins - 1) * math.expm1(min(shift**2, 500.0)))
+    points = POINTS[-1]
+    step = (longest + others) / points
+    law = np.maximum(_power(_rounded_law(step * np.arange(points + 1), shift), num_bins), 0.0)
+    return step / num_bins * np.arange(points), law
+
+
+def _loss(ratio: np.ndarray, law: np.ndarray, step: float) -> PrivacyLossDistribution:
+    """Return the privacy losses of a law of L, on a grid of that step, for units that are removed and added."""
+    with_unit = ratio * law
+    beyond = max(1 - float(with_unit.sum()), 0.0) + _rounding(ratio[-1], 1)
+    above = np.append(np.cumsum(law[::-1])[::-1], 0.0), np.append(np.cumsum(with_unit[::-1])[::-1], 0.0)
+    below = np.append(0.0, np.cumsum(law)), np.append(0.0, np.cumsum(with_unit))
+    least = ratio[np.searchsorted(below[1], LEAST)]
+    ends = math.floor(math.log(least) / step), math.ceil(math.log(ratio[-1]) / step)
+    strike = np.exp(step * np.arange(ends[0], ends[1] + 1))
+    place = np.searchsorted(ratio, strike)
+    removed = above[1][place] - strike * above[0][place] + beyond
+    strike = np.exp(step * np.arange(-ends[1], -ends[0] + 1))
+    place = np.searchsorted(ratio, 1 / strike)
+    added = below[0][place] - strike * below[1][place]
+    losses = [
+        pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(step, first, last, _falling(deltas))
+        for deltas, (first, last) in ((removed, ends), (added, (-ends[1], -ends[0])))
+    ]
+    return PrivacyLossDistribution(*losses)
+
+
+def _falling(deltas: np.ndarray) -> np.ndarray:
+    """Return deltas that fall, in [0, 1], and are at least those given, which do but for rounding."""
+    return np.clip(np.maximum.accumulate(deltas[::-1])[::-1], 0.0, 1.0)
 
 
 @lru_cache(maxsize=1024)
@@ -118,15 +194,20 @@ def _below(strike: float, shift: float, num_bins: int, points: int) -> float:
 
     What is at or above the end of the grid, G times the strike, adds nothing. So the grid needs no more than that.
     """
-    step = num_bins * strike / points
-    edges = step * np.arange(points + 1)
+    edges = num_bins * strike / points * np.arange(points + 1)
+    law = _power(_rounded_law(edges, shift), num_bins)
+    return float(law @ (strike - edges[:-1] / num_bins)) + _rounding(strike, num_bins)
+
+
+def _rounded_law(edges: np.ndarray, shift: float) -> np.ndarray:
+    """Return the law of a Y_j that is rounded to one of its two neighbours on a grid, but for the last edge."""
     with np.errstate(divide="ignore"):
         z = (np.log(edges) + shift**2 / 2) / shift
     mass = np.diff(ndtr(z))
-    up = np.clip((np.diff(ndtr(z - shift)) - edges[:-1] * mass) / step, 0.0, mass)  # the share of the upper neighbour
+    up = np.clip((np.diff(ndtr(z - shift)) - edges[:-1] * mass) / edges[1], 0.0, mass)  # share of the upper neighbour
     law = mass - up
     law[1:] += up[:-1]
-    return float(_power(law, num_bins) @ (strike - edges[:-1] / num_bins)) + _rounding(strike, num_bins)
+    return law
 
 
 def _rounding(strike: float, num_bins: int) -> float:

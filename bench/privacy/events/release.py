@@ -45,8 +45,8 @@ class Release(NamedTuple):
         protects_against: who learns little about one unit, in words.
         neighbors: "add-or-remove one" or "replace one".
         sampler: how the participants of a round are drawn, in words: "poisson", "fixed size without replacement",
-            "all", "balls in bins", "any schedule"; "nothing released" for a run that reveals nothing. No accountant
-            uses it.
+            "all", "balls in bins", "random allocation", "any schedule"; "nothing released" for a run that reveals
+            nothing. No accountant uses it.
         accountant: "rdp" (at Opacus' orders), "rdp_wide" (at larger ones too), "pld", "gdp" (the exact closed form of
             composed Gaussians), "bins" (of balls in bins), "composition" (of pure DP, Kairouz, Oh and Viswanath 2015),
             or one of the closed forms "as published" in `accounting`.

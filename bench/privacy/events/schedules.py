@@ -155,10 +155,12 @@ class BallsInBinsDpEvent(dp.DpEvent):
 
     num_bins: G, 1 or more.
     noise_multiplier: of all rounds of a bin together, relative to the movement by the unit.
+    afresh: whether a further such release would draw another bin.
     """
 
     num_bins: int
     noise_multiplier: float
+    afresh: bool = False
 
 
 def balls_in_bins_gaussian(
@@ -166,24 +168,28 @@ def balls_in_bins_gaussian(
     *,
     num_bins: int,
     delta: float,
+    afresh: bool = False,
     privacy_unit: str = "user",
     protects_against: str = EVERYBODY,
 ) -> Release:
-    """Return Gaussian sums over the units of bins that come up in turn: each unit draws one of G bins for the whole
-    run, uniformly and independently of all others, and takes part in every round of this bin.
+    """Return Gaussian sums over the units of bins that come up in turn: each unit draws one of G bins, uniformly and
+    independently of all others, and takes part in every round of this bin.
 
     It protects one unit added or removed. A run that ends within a turn is counted as if it went on to its end.
 
     Args:
         num_bins: G, the rounds of a turn.
+        afresh: whether units draw a bin anew for each turn (random allocation), not one for the whole run.
     """
     check_numbers(noise_multiplier, delta)
     in_range = 1 <= num_bins <= MOST_BINS
     require("num_bins", num_bins, in_range, f"give a whole number from 1 to {MOST_BINS:,}")
 
     def event(rounds: int) -> dp.DpEvent:
-        of_a_bin = noise_multiplier / math.sqrt(max(_turns(num_bins, rounds), 1))
-        return repeated(of_a_bin, ADD_OR_REMOVE, partial(BallsInBinsDpEvent, num_bins))(min(rounds, 1))
+        turns = _turns(num_bins, rounds)
+        of_a_bin = noise_multiplier if afresh else noise_multiplier / math.sqrt(max(turns, 1))
+        draws = turns if afresh else min(turns, 1)
+        return repeated(of_a_bin, ADD_OR_REMOVE, partial(BallsInBinsDpEvent, num_bins, afresh=afresh))(draws)
 
     return checked(
         Release(
@@ -191,25 +197,28 @@ def balls_in_bins_gaussian(
             privacy_unit=privacy_unit,
             protects_against=protects_against,
             neighbors=ADD_OR_REMOVE,
-            sampler="balls in bins",
+            sampler="random allocation" if afresh else "balls in bins",
             accountant="bins",
             delta=delta,
-            mechanism=f"{noise_in_words(noise_multiplier)}, every unit in one of {num_bins} bins that come up in turn",
+            mechanism=f"{noise_in_words(noise_multiplier)}, every unit in one of {num_bins} bins that come up in turn"
+            + (", drawn anew for each turn" if afresh else ""),
         )
     )
 
 
-def balls_in_bins_readings(*, noise_multiplier: float, num_bins: int, **statement: Any) -> dict[str, Release]:
+def balls_in_bins_readings(
+    *, noise_multiplier: float, num_bins: int, afresh: bool = False, **statement: Any
+) -> dict[str, Release]:
     """Return ways of accounting for noisy sums over the units of bins that come up in turn; all of them are proven.
 
     paper, tight: one unit added or removed; see `balls_in_bins_gaussian`.
     worst_case: no amplification, one unit replaced.
 
     Args:
-        num_bins: G.
+        num_bins, afresh: as for `balls_in_bins_gaussian`.
         statement: delta, privacy_unit, protects_against.
     """
-    amplified = balls_in_bins_gaussian(noise_multiplier, num_bins=num_bins, **statement)
+    amplified = balls_in_bins_gaussian(noise_multiplier, num_bins=num_bins, afresh=afresh, **statement)
     turns = partial(_turns, num_bins)
     worst = bounded_participation_gaussian(noise_multiplier, max_participations=turns, **statement)
     return {"paper": amplified, "tight": amplified, "worst_case": worst}

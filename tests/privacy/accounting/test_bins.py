@@ -19,6 +19,7 @@ from bench.privacy.events import (
     BallsInBinsDpEvent,
     balls_in_bins_gaussian,
     full_gaussian,
+    in_sequence,
     poisson_gaussian,
 )
 
@@ -215,3 +216,63 @@ def test_what_would_take_hours_is_refused_or_bounded():
     sigma = noise_multiplier(1e-6, lambda sigma: balls_in_bins_gaussian(sigma, num_bins=10, delta=DELTA), 100)
     assert spent(sigma, 10, 100) <= 1e-6 < spent(sigma / 1.01, 10, 100)
     assert math.isnan(epsilon(poisson_gaussian(1.0, sampling_rate=1e-300, delta=DELTA, accountant="pld"), 10))
+
+
+# ---- Bins that are drawn anew for each turn ----
+
+
+def afresh(sigma: float, num_bins: int, rounds: int, delta: float = DELTA) -> float:
+    return epsilon(balls_in_bins_gaussian(sigma, num_bins=num_bins, delta=delta, afresh=True), rounds)
+
+
+@pytest.mark.parametrize(("sigma", "num_bins"), [(1.0, 3), (0.8, 20), (3.0, 100)])
+def test_one_turn_is_the_same_whichever_way(sigma, num_bins):
+    """The law of the ratio on one grid, composed once, and the bound that is made for each epsilon."""
+    assert afresh(sigma, num_bins, num_bins) == spent(sigma, num_bins, num_bins)
+    law = bins._composed_epsilon(frozenset({(BallsInBinsDpEvent(num_bins, sigma), 1)}), DELTA)
+    assert law == pytest.approx(spent(sigma, num_bins, num_bins), rel=3e-3)
+
+
+def test_one_bin_drawn_anew_is_the_gaussian_mechanism():
+    assert afresh(1.7, 1, 9) == pytest.approx(epsilon(full_gaussian(1.7, delta=DELTA), 9), rel=1e-9)
+
+
+@pytest.mark.parametrize(("sigma", "num_bins", "turns"), [(1.0, 4, 3), (0.7, 10, 2), (2.0, 5, 12)])
+def test_turns_lose_what_simulations_do(sigma, num_bins, turns):
+    """Their losses add up; the deltas of both directions at the epsilon that is found."""
+    delta, runs, rng = 1e-2, 400_000, np.random.default_rng(5)
+    at, losses = afresh(sigma, num_bins, num_bins * turns, delta), [np.zeros(runs), np.zeros(runs)]
+    for _ in range(turns):
+        for sign, total in zip((1, -1), losses, strict=True):  # with the unit, and without it
+            z = rng.standard_normal((runs, num_bins))
+            if sign > 0:
+                z[np.arange(runs), rng.integers(num_bins, size=runs)] += 1 / sigma
+            total += sign * np.log(np.exp(z / sigma - sigma**-2 / 2).mean(axis=1))
+    lost = [np.maximum(1 - np.exp(at - loss), 0) for loss in losses]
+    found, error = max((float(one.mean()), float(one.std() / runs**0.5)) for one in lost)
+    assert 0.97 * delta - 4 * error <= found <= delta + 4 * error
+
+
+def test_a_turn_that_has_begun_counts_whole_and_phases_compose():
+    assert afresh(1.0, 10, 21) == afresh(1.0, 10, 30) > afresh(1.0, 10, 20)
+    kinds = [balls_in_bins_gaussian(sigma, num_bins=10, delta=DELTA, afresh=True) for sigma in (1.0, 1.0, 2.0)]
+    assert epsilon(in_sequence([(kinds[0], 20), (kinds[1], 10)]), 30) == afresh(1.0, 10, 30)
+    assert afresh(2.0, 10, 30) < epsilon(in_sequence([(kinds[0], 10), (kinds[2], 20)]), 30) < afresh(1.0, 10, 30)
+
+
+@pytest.mark.parametrize(("sigma", "num_bins", "turns"), [(1.0, 100, 10), (0.5, 100, 20), (10.0, 5, 500), (0.3, 5, 4)])
+def test_drawn_anew_lies_between_nothing_and_one_bin_for_the_run(sigma, num_bins, turns):
+    """It costs about what Poisson samples do, and never more than where the bins are known."""
+    found = afresh(sigma, num_bins, num_bins * turns)
+    assert found <= spent(sigma, num_bins, num_bins * turns) * (1 + 1e-4)
+    sampled = poisson_gaussian(sigma, sampling_rate=1 / num_bins, delta=DELTA, accountant="pld")
+    if sigma >= 0.5:
+        assert 0.8 < found / epsilon(sampled, num_bins * turns) < 1.01
+
+
+def test_the_noise_for_bins_drawn_anew_suffices():
+    def release(sigma):
+        return balls_in_bins_gaussian(sigma, num_bins=50, delta=DELTA, afresh=True)
+
+    sigma = noise_multiplier(1.0, release, 500)
+    assert epsilon(release(sigma), 500) <= 1 < epsilon(release(0.999 * sigma), 500)
