@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 from bench.analysis import drawn_users, significance
-from bench.errors import InputError, shown, unknown_name
+from bench.errors import InputError, check_name, shown
 
 SIGN = {"max": 1.0, "min": -1.0}
 DRAWS = 2000  # of the splits, for the intervals of mean ranks
@@ -99,8 +99,7 @@ def gains(
         raise InputError(f"test_ratio is {test_ratio}: give n2 / n1, test examples for each training example")
     names = sorted(scores["method"].unique())
     for name in [*(baselines or []), *([] if reference is None else [reference])]:
-        if name not in names:
-            raise unknown_name("method", name, names)
+        check_name("method", name, names)
     candidates = names if baselines is None else list(baselines)
     candidates = candidates if reference is None else [reference]
     return _each_compared(scores, lambda part: _gains(part, candidates, test_ratio))

@@ -14,7 +14,7 @@ from bench.analysis import style, tables
 from bench.analysis.saving import save_picture, save_printed
 from bench.cli.options import Version
 from bench.cli.options import path as given_path
-from bench.errors import InputError, cannot_write, unknown_name
+from bench.errors import InputError, cannot_write, check_name, unknown_name
 from bench.files import record, write_whole
 from bench.processes import side_by_side
 from bench.store import KEPT, SCALES
@@ -229,8 +229,7 @@ def draw(
 
     check_scale(scale)
     for name in names or []:
-        if name not in FIGURES:
-            raise unknown_name("figure", name, FIGURES)
+        check_name("figure", name, FIGURES)
     if width is not None:
         check_width(width, names)
     if where is not None and not runs:
@@ -308,8 +307,7 @@ def claims(
 
     check_scale(scale)
     for name in papers or []:
-        if name not in PAPERS:
-            raise unknown_name("paper with claims", name, PAPERS)
+        check_name("paper with claims", name, PAPERS)
     missing, judged_on = {}, {}
     for name in papers or PAPERS:
         sweeps = dict.fromkeys(sweep for claim in PAPERS[name].claims for sweep in claim.sweeps)

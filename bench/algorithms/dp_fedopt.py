@@ -30,7 +30,7 @@ from bench.algorithms.parts.user_changes import user_changes
 from bench.algorithms.ranges import BelowOne, Positive
 from bench.algorithms.search_space import Interval
 from bench.data.task import Task
-from bench.errors import unknown_name
+from bench.errors import check_name
 
 OPTIMISERS = ("momentum", "adam", "yogi")
 
@@ -77,8 +77,7 @@ def stepped(w, memory, mean, optimiser: optax.GradientTransformation, step_size:
 
 def check_optimiser(optimiser: str) -> None:
     """Refuse the name of an optimiser that no server has."""
-    if optimiser not in OPTIMISERS:
-        raise unknown_name("optimiser", optimiser, OPTIMISERS)
+    check_name("optimiser", optimiser, OPTIMISERS)
 
 
 @sharing(AveragingArguments)

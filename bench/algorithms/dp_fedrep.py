@@ -29,7 +29,7 @@ from bench.algorithms.parts.shared_arguments import sharing
 from bench.algorithms.parts.then_alone import cost_then_alone
 from bench.algorithms.search_space import Interval
 from bench.data.task import Head, Task
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 from bench.kernels import messages
 from bench.kernels.platforms import over_clients
 from bench.models.additive import Additive
@@ -133,8 +133,7 @@ def dp_fedrep(
 
 def check(task: Task, *, order: str, head_steps: int, own_steps: int, num_steps: int, **args) -> None:
     """Refuse incompatible values before anything is compiled."""
-    if order not in ORDERS:
-        raise unknown_name("order", order, ORDERS)
+    check_name("order", order, ORDERS)
     for name, value in (("head_steps", head_steps), ("own_steps", own_steps)):
         if value < 0:
             raise InputError(f"{name} is {value}: it must be at least 0")

@@ -32,7 +32,7 @@ from bench.algorithms.parts.counting import num_parameters, used_at_least_once
 from bench.algorithms.parts.samplers import drawn_clients, sum_over
 from bench.algorithms.ranges import ClipNorm, Count, NonNegative, Positive
 from bench.data.task import Task
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 from bench.kernels import gradient, sampling
 from bench.privacy import events
 
@@ -224,8 +224,7 @@ def check(
     Raises:
         InputError: naming the value and what to do.
     """
-    if sampler not in SAMPLERS:
-        raise unknown_name("sampler", sampler, SAMPLERS)
+    check_name("sampler", sampler, SAMPLERS)
     if task.train is None or task.loss is None or task.network is not None:
         raise InputError(f"task {task.name}: dp_scaffold needs stored records and their loss: take one such as softmax")
     if np.any(np.asarray(task.num_examples) != task.capacity):

@@ -33,7 +33,7 @@ from bench.algorithms.parts.solver import Solver, Subproblem, run_phases
 from bench.algorithms.ranges import NonNegative, Positive, Range
 from bench.algorithms.subgradient import decreasing_steps
 from bench.data.task import Task
-from bench.errors import unknown_name
+from bench.errors import check_name
 
 SOLVERS: dict[str, Callable[..., Solver]] = {
     "minibatch_sgd": sgd,
@@ -76,8 +76,7 @@ def localized(
 def check(task: Task, *, solver: str, **args) -> None:
     """Refuse incompatible values before anything is compiled."""
     silos.check(task, **args)
-    if solver not in SOLVERS:
-        raise unknown_name("solver", solver, SOLVERS)
+    check_name("solver", solver, SOLVERS)
 
 
 METHOD = Method(localized, silos.releases, version=1, check=check, cost=silos.cost, divides=True)

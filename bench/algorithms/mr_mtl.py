@@ -32,7 +32,7 @@ from bench.algorithms.parts.samplers import uniform_of_clients
 from bench.algorithms.ranges import ClipNorm, Count, NonNegative, Positive
 from bench.algorithms.search_space import Interval
 from bench.data.task import Task
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 from bench.kernels import gradient, sampling
 from bench.models.additive import Additive
 from bench.privacy import events
@@ -242,8 +242,7 @@ def check(
         InputError: naming the value and what to do.
     """
     for kind, value, known in (("sampler", sampler, SAMPLERS), ("start of a round", start, STARTS)):
-        if value not in known:
-            raise unknown_name(kind, value, known)
+        check_name(kind, value, known)
     if task.train is None or task.loss is None or task.network is not None:
         raise InputError(f"task {task.name}: mr_mtl needs stored records and their loss: take one such as school")
     if np.min(np.asarray(task.num_examples)) < 1:

@@ -37,7 +37,7 @@ from bench.algorithms.parts.shared_arguments import sharing
 from bench.algorithms.ranges import Range
 from bench.algorithms.search_space import OWN_STEP
 from bench.data.task import Task
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 from bench.kernels import personal
 from bench.models.additive import Additive
 from bench.privacy.events import nothing_released
@@ -165,8 +165,7 @@ def check(task: Task, *, local: str, reduce: str, **args) -> None:
     """Refuse incompatible values before anything is compiled."""
     check_participation(task, **args)
     for kind, value, known in (("form of local models", local, LOCAL), ("way to reduce", reduce, REDUCE)):
-        if value not in known:
-            raise unknown_name(kind, value, known)
+        check_name(kind, value, known)
     if local == "dual" and task.gram is None:
         raise InputError(f"task {task.name} has no Gram matrices: use local='dense'")
     if local == "head":

@@ -15,7 +15,7 @@ from bench.cli.data import app as data_app
 from bench.cli.options import Commands, Json, Version, path
 from bench.cli.signals import on_stop
 from bench.comparison.defaults import COMPARISON
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 from bench.privacy import sums
 
 if TYPE_CHECKING:
@@ -294,6 +294,5 @@ def perf(
         report_accelerator(names[0], out)
         return
     for name in names or []:
-        if name not in BENCHMARKS:
-            raise unknown_name("benchmark", name, BENCHMARKS)
+        check_name("benchmark", name, BENCHMARKS)
     report(names or list(BENCHMARKS), out)

@@ -18,7 +18,7 @@ from bench.comparison.request import Request
 from bench.comparison.search import Setting, Space, first_of, first_settings
 from bench.comparison.statements import SILENT, Statement, accounted, reading, releases_of
 from bench.data.task import Task
-from bench.errors import InputError, calling, nearest, unknown_name
+from bench.errors import InputError, calling, check_name, nearest, unknown_name
 from bench.privacy.accounting import epsilon
 from bench.sweeps.engine import Program, start
 from bench.sweeps.spec import arguments, defaults_of, parameters
@@ -227,8 +227,7 @@ def _check_names(request: Request, variants: Mapping[str, Variant], arguments_of
             raise unknown_name("method here", label, variants)
         if argument in noises:
             raise InputError(f"{argument} is calibrated for each epsilon: leave it out")
-        if argument not in known:
-            raise unknown_name("argument of these methods", argument, known)
+        check_name("argument of these methods", argument, known)
 
 
 def _first(method: Method, args: Mapping[str, Any], space: Space) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from bench.comparison.columns import check_free
 from bench.comparison.resampled import resampled
 from bench.comparison.search import Space
 from bench.data.task import Task
-from bench.errors import InputError, calling, shown, unknown_name
+from bench.errors import InputError, calling, check_name, shown, unknown_name
 from bench.models.additive import Additive
 from bench.models.linear import Personal
 from bench.privacy.events import SENSITIVITY, check_delta
@@ -121,8 +121,7 @@ class Problem:
         if self.common and self.common not in self.also:
             raise unknown_name(f"metric as common of problem {self.name}", self.common, self.also)
         check_space(f"`space` of problem {self.name}", self.space)
-        if self.privacy_unit not in LEVELS:
-            raise unknown_name("privacy unit", self.privacy_unit, LEVELS)
+        check_name("privacy unit", self.privacy_unit, LEVELS)
         for field, default in (
             ("tuned_by", self.metric),
             ("best", _best(self.metric)),
@@ -138,8 +137,7 @@ class Problem:
             )
         if self.best not in ("max", "min"):
             raise InputError(f"best of problem {self.name} is {self.best!r}: is {self.metric} best at its max or min?")
-        if self.neighbors not in SENSITIVITY:
-            raise unknown_name("neighbouring relation", self.neighbors, SENSITIVITY)
+        check_name("neighbouring relation", self.neighbors, SENSITIVITY)
 
     @property
     def title(self) -> str:

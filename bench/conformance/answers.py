@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bench.conformance import ACCOUNTING, GOLDEN_RUNS, QUANTITIES, VERSION, content
-from bench.errors import MOST_SHOWN, InputError, cut, remedy_of, shown, unknown_name
+from bench.errors import MOST_SHOWN, InputError, check_name, cut, remedy_of, shown, unknown_name
 
 TEMPLATE = "python -m bench conformance > answers.json"
 LARGEST = 50_000_000  # bytes of a file of answers; that of all numbers has some ten thousand
@@ -71,8 +71,7 @@ def read(path: Path) -> dict[str, np.ndarray]:
     if not isinstance(file, dict):
         raise InputError(f'{path} is no JSON object: write {{"version": {VERSION}, "answers": {{...}}}}, as {TEMPLATE}')
     for key in file:
-        if key not in KEYS:
-            raise unknown_name(f"key of {path}", key, KEYS)
+        check_name(f"key of {path}", key, KEYS)
     _check_version(path, file.get("version"))
     answers = file.get("answers")
     if not isinstance(answers, dict):

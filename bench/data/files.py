@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from bench.errors import InputError, cut, expanded, unknown_name
+from bench.errors import InputError, check_name, cut, expanded
 
 Result = TypeVar("Result")
 ANY = "any"
@@ -34,8 +34,7 @@ class DataFiles:
             InputError: where the folder does not exist or cannot be read, or there is no such kind of sources.
         """
         source = source or os.environ.get("BENCH_SOURCE") or ANY
-        if source not in SOURCES:
-            raise unknown_name("source of data (BENCH_SOURCE)", str(source), SOURCES)
+        check_name("source of data (BENCH_SOURCE)", source, SOURCES)
         folder = data_dir or os.environ.get("BENCH_DATA")
         path = expanded(folder, "BENCH_DATA").absolute() if folder else None
         if path:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from bench.data.tasks.registry import task_named
-from bench.errors import InputError, shown, unknown_name
+from bench.errors import InputError, check_name, shown
 from bench.store import SCALES, together_with
 from bench.store.requests import GridRequest, checked_name
 from bench.sweeps.grids import listed, with_grid, with_rounds
@@ -93,10 +93,8 @@ def requested(sweeps: Sweeps, request: GridRequest, name: str) -> Sweep:
 
 def _check_names(sweeps: Sweeps, sweep: str, scale: str, task: str | None) -> None:
     """Refuse the first name that there is not."""
-    if scale not in SCALES:
-        raise unknown_name("scale", scale, SCALES)
-    if sweep not in sweeps:
-        raise unknown_name("sweep", sweep, sweeps)
+    check_name("scale", scale, SCALES)
+    check_name("sweep", sweep, sweeps)
     if task is not None:
         task_named(task)
 

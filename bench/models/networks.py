@@ -17,7 +17,7 @@ import flax.linen as nn
 import jax.numpy as jnp
 from jax import Array, random
 
-from bench.errors import unknown_name
+from bench.errors import check_name
 from bench.kernels.per_example import Affine, ScaledLinear
 
 CLASSES = 10
@@ -248,8 +248,6 @@ def network(dataset: str, model: str) -> ImageNetwork:
     Raises:
         InputError: for a data set that has no networks, or an unknown name.
     """
-    if dataset not in NETWORKS:
-        raise unknown_name("data set with networks", dataset, NETWORKS)
-    if model not in NETWORKS[dataset]:
-        raise unknown_name(f"model for {dataset}", model, NETWORKS[dataset])
+    check_name("data set with networks", dataset, NETWORKS)
+    check_name(f"model for {dataset}", model, NETWORKS[dataset])
     return NETWORKS[dataset][model]

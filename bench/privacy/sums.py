@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 
 if TYPE_CHECKING:
     from bench.privacy.events import Release
@@ -255,10 +255,8 @@ def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: st
     from bench.privacy.events import schedules
 
     samplings = (*events.SAMPLINGS, BINS, ALLOCATION)
-    if sampling not in samplings:
-        raise unknown_name("sampling", sampling, samplings)
-    if accountant not in ACCOUNTANTS:
-        raise unknown_name("accountant", accountant, ACCOUNTANTS)
+    check_name("sampling", sampling, samplings)
+    check_name("accountant", accountant, ACCOUNTANTS)
     if (sampling, accountant) == ("fixed", "pld"):
         raise InputError("accountant pld does not support sampling fixed: use accountant rdp.")
     if sampling in (BINS, ALLOCATION) and accountant == "pld":

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 
 COMPARISONS = {
     ast.Eq: operator.eq,
@@ -94,8 +94,7 @@ def _value(node: ast.expr, table: pd.DataFrame) -> Any:
         case ast.Name("inf" | "nan" as name):
             return float(name)
         case ast.Name(name):
-            if name not in table:
-                raise unknown_name("column", name, table.columns)
+            check_name("column", name, table.columns)
             return table[name]
         case ast.Constant(bool() | int() | float() | str() as value):
             return value

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bench.algorithms.ranges import Range
-from bench.errors import InputError, shown, unknown_name
+from bench.errors import InputError, check_name, shown
 from bench.inputs.values import MOST, as_float, values
 from bench.sweeps.spec import Entry, Sweep, arguments, grid, parameters, ranges
 
@@ -63,8 +63,7 @@ def with_grid(sweep: Sweep, columns: Mapping[str, Any]) -> Sweep:
     for column in columns:
         if column == "task":
             raise InputError("--grid task: choose another task by --task")
-        if column not in known_columns:
-            raise unknown_name(f"column of sweep {sweep.name}", column, known_columns)
+        check_name(f"column of sweep {sweep.name}", column, known_columns)
     lists = {column: listed(column, text_or_values) for column, text_or_values in columns.items()}
     entries = {}
     for label, entry in sweep.entries.items():

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from bench.algorithms.base import Method
 from bench.data.task import Task
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 from bench.store.complete_runs import Shape, as_text, point_id
 from bench.sweeps.columns import RESERVED, is_reserved
 from bench.sweeps.spec import Sweep, arguments, defaults_of, parameters, with_computed
@@ -93,8 +93,7 @@ def resolve(sweep: Sweep, tasks: Mapping[str, Task]) -> dict[str, list[Point]]:
         for number, record in enumerate(points.to_dict("records")):
             row = {str(column): value for column, value in record.items()}
             name = row.pop("task", next(iter(sweep.tasks)))
-            if name not in sweep.tasks:
-                raise unknown_name(f"task of sweep {sweep.name}", str(name), sweep.tasks)
+            check_name(f"task of sweep {sweep.name}", name, sweep.tasks)
             task, args = tasks[name], arguments(entry.method, row)
             entry.method.fits(task, **args)
             if number == 0:  # a release that no accountant can handle is refused before anything is run

@@ -17,7 +17,7 @@ from bench.algorithms.base import Method, Scalar
 from bench.algorithms.ranges import Range
 from bench.data.files import DataFiles, with_files
 from bench.data.task import Task, recipe_checksum
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 from bench.inputs.values import as_float
 from bench.sweeps.condition import condition, names
 
@@ -197,8 +197,7 @@ def thin(sweep: Sweep, keep: Mapping[str, Iterable] | None = None, **changes) ->
     columns = {name: value for name, value in changes.items() if name not in Sweep._fields}
     free = {str(column) for entry in sweep.entries.values() for column in entry.free}
     for column in (*keep, *columns):
-        if column not in free:
-            raise unknown_name(f"column of sweep {sweep.name}", column, free)
+        check_name(f"column of sweep {sweep.name}", column, free)
     for column, values in keep.items():
         columns_of_entries = [entry.free[column] for entry in sweep.entries.values() if column in entry.free]
         for value in values:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name, unknown_name
 from bench.store import SCALES, kind_of, of_scale
 from bench.store.complete_runs import Points, in_words, made_on_cpus, rows_as_text, settings_in, sound_runs
 from bench.store.part_files import IDENTITY, REDO, parts_in, readable_parts, unified
@@ -182,8 +182,7 @@ def _chosen(sweeps: Sweeps, names: Sequence[str], scale: str, out: Path) -> list
     Raises:
         InputError: for an unknown name, and a place of results that is no folder.
     """
-    if scale not in SCALES:
-        raise unknown_name("scale", scale, SCALES)
+    check_name("scale", scale, SCALES)
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is not a folder: choose the folder of results by --out")
     requests = [path.parent.name for path in sorted((out / kind_of(scale)).glob(f"*/{REQUEST}"))]

@@ -28,7 +28,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from bench.algorithms.base import Scalar
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 from bench.kernels import draws, gradient
 
 CLIPPINGS = ("fixed", "adaptive", "per_layer")
@@ -95,8 +95,7 @@ def check_clipping(clipping: str, quantile: float, clip_norm: float, noise: str)
     Raises:
         InputError: naming the value and what to do.
     """
-    if clipping not in CLIPPINGS:
-        raise unknown_name("clipping", clipping, CLIPPINGS)
+    check_name("clipping", clipping, CLIPPINGS)
     if clipping != "adaptive":
         return
     if clip_norm == float("inf"):

@@ -34,7 +34,7 @@ from bench.algorithms.parts.counting import num_parameters, used_at_least_once
 from bench.algorithms.parts.shared_arguments import SharedArguments
 from bench.algorithms.ranges import BelowOne, ClipNorm, Count, NonNegative, Positive, Range
 from bench.data.task import Network, Task
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 from bench.kernels import gradient, sampling
 from bench.kernels.per_example import clipped_gradient_of_rows
 from bench.kernels.platforms import in_turn
@@ -335,10 +335,8 @@ def check(
     """Refuse incompatible values before anything is compiled."""
     if np.any(np.asarray(task.num_examples) != _num_examples(task)):
         raise InputError(f"the clients of {task.name} have unequally many examples: dpsgd_fedavg needs as many in each")
-    if sampler not in SAMPLERS:
-        raise unknown_name("sampler", sampler, SAMPLERS)
-    if clipping not in CLIPPINGS:
-        raise unknown_name("clipping", clipping, CLIPPINGS)
+    check_name("sampler", sampler, SAMPLERS)
+    check_name("clipping", clipping, CLIPPINGS)
     if num_epochs != int(num_epochs) or total_epochs % num_epochs:
         raise InputError(
             f"num_epochs is {num_epochs:g}, which does not divide total_epochs = {total_epochs}: "

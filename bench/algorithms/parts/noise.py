@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 from bench.kernels import gradient
 from bench.privacy import matrix_noise
 from bench.privacy.matrix_noise import Bands, Buffers, InverseBands, Strategy, Tree
@@ -97,8 +97,7 @@ def check_noise(separation: int | None, sampler: str, noise: str, num_bands: int
     Raises:
         InputError: naming the value and what to do.
     """
-    if noise not in NOISES:
-        raise unknown_name("noise", noise, NOISES)
+    check_name("noise", noise, NOISES)
     if noise == INDEPENDENT:
         return
     if sampler == "cyclic_poisson" and not noise.startswith("banded"):

@@ -21,7 +21,7 @@ from jax import Array
 from bench.algorithms.base import Cost, Scalar
 from bench.algorithms.parts.counting import num_parameters
 from bench.data.task import Linear, Peers, Task
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 from bench.kernels import draws, newton
 from bench.kernels.graph import Graph, confidence
 from bench.kernels.linear import clipped_gradient, finite_rows
@@ -311,5 +311,4 @@ def check_peers(task: Task, regularization_scale: float = 1.0) -> None:
 
 def check_choice(kind: str, value: str, known) -> None:
     """Refuse an unknown name."""
-    if value not in known:
-        raise unknown_name(kind, value, known)
+    check_name(kind, value, known)

@@ -6,7 +6,7 @@ import numpy as np
 
 from bench.algorithms.parts.silo_arguments import SAMPLERS, SiloArguments
 from bench.data.task import Task
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 
 
 class Phases(NamedTuple):
@@ -43,8 +43,7 @@ def plan_phases(records: int, shared: SiloArguments) -> Phases:
         InputError: for values that leave a phase without records or a batch larger than its phase.
     """
     num_phases, share, rounds_ratio, sampler = shared.num_phases, shared.share, shared.rounds_ratio, shared.sampler
-    if sampler not in SAMPLERS:
-        raise unknown_name("sampler", sampler, SAMPLERS)
+    check_name("sampler", sampler, SAMPLERS)
     if shared.phase_rounds < 1:
         raise InputError(f"phase_rounds is {shared.phase_rounds}: it must be at least 1")
     if not (0 < share <= 1 and 0 < rounds_ratio <= 1):

@@ -22,7 +22,7 @@ from bench.algorithms.parts.phases import Phases, num_records, plan_phases
 from bench.algorithms.parts.samplers import drawn_clients, sum_over, uniform_of_clients
 from bench.algorithms.parts.silo_arguments import SMOOTHINGS, SiloArguments
 from bench.data.task import Linear, Task
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 from bench.kernels import draws, gradient, linear, sampling, smoothing
 from bench.privacy import events
 
@@ -246,8 +246,7 @@ def check(task: Task, **arguments: Any) -> None:
         raise InputError(
             f"num_sampled is {shared.num_sampled}, but task {task.name} has {task.num_clients} silos: take fewer"
         )
-    if shared.smoothing not in SMOOTHINGS:
-        raise unknown_name("smoothing", shared.smoothing, SMOOTHINGS)
+    check_name("smoothing", shared.smoothing, SMOOTHINGS)
     if shared.smoothing == "moreau" and task.linear is None:
         raise InputError(f"task {task.name} is no linear model: smooth it by convolution")
     check_noise_has_a_scale(float(shared.noise_multiplier), float(shared.clip_norm))

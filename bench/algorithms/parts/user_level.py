@@ -9,7 +9,7 @@ from bench.algorithms.parts.clipping import FIXED, check_clipping
 from bench.algorithms.parts.counting import num_parameters
 from bench.algorithms.parts.noise import INDEPENDENT, PLAIN, check_noise, strategy
 from bench.data.task import Task
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 from bench.privacy.events import (
     balls_in_bins_readings,
     cyclic_poisson_readings,
@@ -175,8 +175,7 @@ def check_participation(
     Raises:
         InputError: naming the value and what to do.
     """
-    if sampler not in SAMPLERS:
-        raise unknown_name("sampler", sampler, SAMPLERS)
+    check_name("sampler", sampler, SAMPLERS)
     if num_sampled > task.num_clients:
         raise InputError(
             f"num_sampled is {num_sampled}, more than the {task.num_clients} clients of {task.name}: sample fewer"

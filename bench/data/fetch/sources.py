@@ -17,7 +17,7 @@ from bench.data.fetch.addresses import Address
 from bench.data.fetch.packages import AptIndex, Package
 from bench.data.fetch.prepared import PreparedCopy
 from bench.data.read import debian
-from bench.errors import unknown_name
+from bench.errors import check_name
 
 IDX = (
     "train-images-idx3-ubyte",
@@ -274,6 +274,5 @@ def dataset_named(name: str) -> DataSet:
     Raises:
         InputError: there is none; with the nearest name that there is.
     """
-    if name not in DATASETS:
-        raise unknown_name("data set", name, DATASETS)
+    check_name("data set", name, DATASETS)
     return DATASETS[name]

@@ -23,7 +23,7 @@ from bench.data.read import formats
 from bench.data.task import Task
 from bench.data.tasks import digits
 from bench.data.tasks.by_network import network_task
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 from bench.models.additive import Additive
 from bench.models.user_networks import PictureCNN
 
@@ -58,8 +58,7 @@ def cifar_users(
     Raises:
         InputError: an unknown model, or more pictures than there are.
     """
-    if model not in MODELS:
-        raise unknown_name("model", model, MODELS)
+    check_name("model", model, MODELS)
     held = NUM_TEST + NUM_VALIDATION
     if size <= held:
         raise InputError(f"size = {size}: give more than the {held} pictures that are held out.")

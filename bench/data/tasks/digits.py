@@ -26,7 +26,7 @@ from bench.data.read import emnist, formats
 from bench.data.task import Task
 from bench.data.tasks.by_network import network_task
 from bench.data.tasks.by_user import accuracies, by_client, or_nan
-from bench.errors import unknown_name
+from bench.errors import check_name
 from bench.kernels.platforms import by_platform, in_turn
 from bench.models import digits_cnn
 from bench.models.additive import scores, squared_loss
@@ -98,8 +98,7 @@ def digit_task(digits: Digits, *, model: str, name: str, source: str, checksum: 
         name, source, checksum: of the data.
         batch_size: m; a client's last n mod m training examples become validation examples.
     """
-    if model not in MODELS:
-        raise unknown_name("model", model, MODELS)
+    check_name("model", model, MODELS)
     used = [len(labels) // batch_size * batch_size for _, labels in digits.train]
     train = [(x[:n], y[:n]) for (x, y), n in zip(digits.train, used, strict=True)]
     validation = [(x[n:], y[n:]) for (x, y), n in zip(digits.train, used, strict=True)]

@@ -26,7 +26,7 @@ from bench.data.fetch import retrieval
 from bench.data.files import DataFiles
 from bench.data.read import formats
 from bench.data.task import Network, Task
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 from bench.kernels.per_example import cross_entropy
 from bench.kernels.platforms import by_platform, in_turn
 from bench.models.linear import Personal
@@ -106,8 +106,7 @@ def images(
         raise InputError(f"share = {share}: give a number above 0 and at most 1.")
     constants = _constants(dataset, features, normalisation or dataset)
     copy, (inputs, labels, *test) = _examples(dataset, features, constants, data_files or DataFiles())
-    if part not in PARTS:
-        raise unknown_name("part", part, PARTS)
+    check_name("part", part, PARTS)
     if not (disjoint or math.isinf(concentration)):
         raise InputError(
             f"concentration = {concentration:g} only applies to disjoint clients: set disjoint, or leave it out."
@@ -270,8 +269,7 @@ def _is_finite(params, loss: Array) -> Array:
 
 def _constants(dataset: str, features: str, normalisation: str) -> tuple[list[float], list[float]]:
     """Return the mean and deviation of each colour."""
-    if normalisation not in PICTURES:
-        raise unknown_name("normalisation", normalisation, PICTURES)
+    check_name("normalisation", normalisation, PICTURES)
     constants = PICTURES[normalisation].normalisation
     fits = len(constants[0]) == len(PICTURES[dataset].normalisation[0])
     if normalisation != dataset and not (fits and features == "pixels"):

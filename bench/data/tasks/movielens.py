@@ -24,7 +24,7 @@ from bench.data.partition import by_label, hold_out, stack
 from bench.data.read import formats
 from bench.data.task import Linear, Peers, Task, recipe_checksum
 from bench.data.tasks.peers import mean_of_real, objective, scores
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 from bench.models.linear import personal, squared, squared_loss
 
 PARTS = ("test", "validation")
@@ -206,8 +206,7 @@ def movielens(
         if wrong:
             raise InputError(f"movielens: {fault}.")
     for kind, value, names in (("part", part, PARTS), ("similarity", similarity, SLOTS)):
-        if value not in names:
-            raise unknown_name(kind, value, names)
+        check_name(kind, value, names)
     data_files = data_files or DataFiles()
     ratings, copy = _ratings(data_files)
     als = {"rank": rank, "ridge": ridge, "weighted": weighted, "sweeps": sweeps}

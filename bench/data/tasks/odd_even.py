@@ -24,7 +24,7 @@ from bench.data import partition
 from bench.data.files import DataFiles
 from bench.data.task import Linear, Task
 from bench.data.tasks import digits
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 from bench.models import linear
 from bench.models.additive import Additive
 
@@ -114,8 +114,7 @@ def odd_even_dirichlet(
     Raises:
         InputError: another part, or values that leave a silo without records.
     """
-    if part not in PARTS:
-        raise unknown_name("part", part, PARTS)
+    check_name("part", part, PARTS)
     features, lengths, source, checksum = _features(data_files or DataFiles())
     digit = np.repeat(np.arange(10), features.shape[1])
     rng = np.random.default_rng([trial, 0xD1C])
@@ -176,8 +175,7 @@ def draws(trial: int, count: int, *, split_first: bool = False, part: str = "tes
 
 
 def _task(features, trial: int, name: str, link, loss, bound: str, split_first: bool, part: str) -> Task:
-    if part not in PARTS:
-        raise unknown_name("part", part, PARTS)
+    check_name("part", part, PARTS)
     if part == "validation" and not split_first:
         raise InputError("part 'validation' of odd_even needs split_first: without it images are on both sides")
     images_of_digit, lengths, source, checksum = features

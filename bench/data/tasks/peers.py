@@ -15,7 +15,7 @@ from jax import Array
 
 from bench.data.graphs import by_angle, from_weights
 from bench.data.task import Linear, Peers, Task, recipe_checksum
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 from bench.kernels.graph import confidence, roughness
 from bench.models.linear import Personal, logistic, logistic_loss, personal
 
@@ -131,8 +131,7 @@ def linear_p2p(
         if wrong:
             raise InputError(f"linear_p2p: {fault}.")
     for kind, value, names in (("instances", instances, INSTANCES), ("smoothness", smoothness, SMOOTHNESS)):
-        if value not in names:
-            raise unknown_name(kind, value, names)
+        check_name(kind, value, names)
     recipe = (num_features, num_agents, num_examples, num_test, input_range, label_noise, graph_width, smoothness)
 
     rng = np.random.default_rng([trial, 0x9EE5, INSTANCES.index(instances)])

@@ -22,7 +22,7 @@ from bench.data.partition import stack
 from bench.data.read import school as reader
 from bench.data.task import Linear, Task, recipe_checksum
 from bench.data.tasks.quadratic import half_square
-from bench.errors import unknown_name
+from bench.errors import check_name
 from bench.models.additive import scores, squared_loss
 
 PARTS = ("test", "validation")
@@ -77,8 +77,7 @@ def made_up_schools(trial: int, *, part: str = "test", num_schools: int = 139) -
 
 def _task(trial: int, part: str, features, exams, *, name: str, source: str, recipe: tuple) -> Task:
     """Return the task of these pupils [pupil, feature] and scores [pupil] by school."""
-    if part not in PARTS:
-        raise unknown_name("part", part, PARTS)
+    check_name("part", part, PARTS)
     rng = np.random.default_rng([trial, 0x5C00])
     training, testing = [], []
     for x, y in zip(features, exams, strict=True):

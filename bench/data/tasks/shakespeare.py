@@ -18,7 +18,7 @@ from bench.data.partition import three_splits
 from bench.data.read import plays
 from bench.data.task import Task
 from bench.data.tasks.by_network import network_task
-from bench.errors import unknown_name
+from bench.errors import check_name
 from bench.models.user_networks import CharacterLSTM, NextCharacter
 
 ALPHABET = " \n!',-.:;?ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -40,8 +40,7 @@ def shakespeare(trial: int, *, model: str = "window", data_files: DataFiles | No
             the last eighty.
         data_files: the allowed sources of the data; default DataFiles().
     """
-    if model not in MODELS:
-        raise unknown_name("model", model, MODELS)
+    check_name("model", model, MODELS)
     roles, copy = _roles(data_files or DataFiles())
     origin = {"name": f"shakespeare_{model}", "source": f"Shakespeare ({copy.source})", "checksum": copy.checksum}
     return role_task(trial, roles, model=model, **origin)

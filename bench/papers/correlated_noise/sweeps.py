@@ -12,7 +12,7 @@ import pandas as pd
 from bench.algorithms import ALGORITHMS
 from bench.data.tasks import digits
 from bench.data.tasks.noise_only import nothing
-from bench.errors import unknown_name
+from bench.errors import check_name
 from bench.privacy.matrix_noise import strategy
 from bench.sweeps.spec import Entry, Sweep, grid, thin
 
@@ -22,8 +22,7 @@ NAMES = ("independent", "banded_sqrt", "banded", "blt", "bisr", "lambda_cgd", "t
 
 
 def _bands(noise: str) -> int:
-    if noise not in NAMES:
-        raise unknown_name("noise", noise, NAMES)
+    check_name("noise", noise, NAMES)
     return {"independent": 0, "blt": BUFFERS, "lambda_cgd": 0}.get(noise, BANDS)
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from bench.algorithms import ALGORITHMS
 from bench.data.tasks.gossip import ALL_IN_ONE, NUM_AGENTS, NUM_EXAMPLES, adjacency, gossip
-from bench.errors import unknown_name
+from bench.errors import check_name
 from bench.privacy.accounting import noise_multiplier
 from bench.privacy.events import REPLACE, full_gaussian
 from bench.privacy.pair_noise import hidden_from_one, hidden_from_outsiders
@@ -38,8 +38,7 @@ def multiplier(epsilon: float) -> float:
 @cache
 def hidden(task: str, ratio: float, against: str) -> float:
     """Return the least noise on any agent's sum for these adversaries, over the noise of an agent alone."""
-    if against not in HIDDEN:
-        raise unknown_name("observer", against, HIDDEN)
+    check_name("observer", against, HIDDEN)
     if not ratio:
         return 1.0
     return float(HIDDEN[against](np.ones(NUM_AGENTS), adjacency(GRAPHS[task]), ratio).min())

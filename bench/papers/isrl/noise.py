@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 from bench.papers.isrl import theory
 from bench.privacy.accounting import noise_multiplier, safe
 from bench.privacy.events import REPLACE, full_gaussian
@@ -32,8 +32,7 @@ def noise(epsilon: float, calibration: str, uses: int, delta: float) -> float:
     Raises:
         InputError: for another calibration.
     """
-    if calibration not in (PUBLISHED, EXACT, SILENT):
-        raise unknown_name("calibration", calibration, (PUBLISHED, EXACT, SILENT))
+    check_name("calibration", calibration, (PUBLISHED, EXACT, SILENT))
     if calibration == SILENT and not math.isinf(epsilon):
         raise InputError(f"epsilon is {epsilon:g} with calibration {SILENT!r}: take {PUBLISHED!r} or {EXACT!r}")
     if math.isinf(epsilon):

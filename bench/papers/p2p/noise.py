@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 from bench.privacy import events
 from bench.privacy.accounting import noise_multiplier, safe
 from bench.sweeps.spec import grid
@@ -61,8 +61,7 @@ def calibrated(points: pd.DataFrame, start_epsilon: float | pd.Series = START_EP
         InputError: for a start that is not counted here, or updates that cannot be.
     """
     for start in points["start"].unique():
-        if start not in STARTS:
-            raise unknown_name("start", start, STARTS)
+        check_name("start", start, STARTS)
     for number in points["num_updates"].unique():
         if not float(number).is_integer():  # or inf
             raise InputError(f"num_updates is {number:g}: noise is found for a whole number of updates")
@@ -87,8 +86,7 @@ def scaled(points: pd.DataFrame) -> pd.DataFrame:
     which gradients are clipped, where they are.
     """
     for calibration in points["calibration"].unique():
-        if calibration not in MECHANISMS:
-            raise unknown_name("calibration", calibration, MECHANISMS)
+        check_name("calibration", calibration, MECHANISMS)
     published = points["calibration"] == PUBLISHED
     norms = points["clip_norm"].mask(published, math.inf)
     mechanisms = points["calibration"].map(MECHANISMS)

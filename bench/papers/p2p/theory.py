@@ -23,7 +23,7 @@ Names: `degrees` D_ii, `confidence` c_i, `local_strong_convexity` sigma_i^loc (2
 
 import numpy as np
 
-from bench.errors import unknown_name
+from bench.errors import check_name
 
 WEIGHTS = ("published", "unrolled")
 
@@ -147,6 +147,5 @@ def allocation(budget: float, ticks, rate: float, weights: str = "unrolled") -> 
 
 def _exponents(ticks: np.ndarray, weights: str) -> np.ndarray:
     """Return the exponents of C in w_t, up to a constant."""
-    if weights not in WEIGHTS:
-        raise unknown_name("kind of weights", weights, WEIGHTS)
+    check_name("kind of weights", weights, WEIGHTS)
     return ticks if weights == "published" else -ticks

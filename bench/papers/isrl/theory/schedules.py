@@ -5,7 +5,7 @@ Theorems C.1 (Algorithm 1), D.5 (Algorithm 6), E.2 (Moreau envelopes) and G.1 (A
 
 import math
 
-from bench.errors import InputError, unknown_name
+from bench.errors import InputError, check_name
 from bench.papers.isrl.theory.setting import Setting, check
 
 
@@ -50,8 +50,7 @@ def growth(answering: int, records: int, *, reading: str = "recollected") -> flo
         InputError: for another reading, no silo, or fewer than two records.
     """
     constants = {"recollected": 1.0, "derived": 1.5}
-    if reading not in constants:
-        raise unknown_name("reading of p", reading, constants)
+    check_name("reading of p", reading, constants)
     if answering < 1 or records < 2:
         raise InputError(f"answering is {answering} and records {records}: p needs a silo and two of its records")
     return max(0.5 * math.log(answering) / math.log(records) + constants[reading], 3.0)
