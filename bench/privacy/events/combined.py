@@ -3,6 +3,7 @@ nothing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import dp_accounting.dp_event as dp
 
@@ -54,11 +55,8 @@ def in_sequence(phases: Sequence[tuple[Release, int]]) -> Release:
     *earlier, (last, _) = phases
 
     def event(rounds: int) -> dp.DpEvent:
-        events = []
-        for release, length in earlier:
-            events.append(release.event(min(rounds, length)))
-            rounds -= min(rounds, length)
-        return dp.ComposedDpEvent((*events, last.event(rounds)))  # pyright: ignore[reportArgumentType]
+        events = _events([*earlier, (last, rounds)], rounds)
+        return dp.ComposedDpEvent(tuple(events))  # pyright: ignore[reportArgumentType]
 
     words = [f"{length:,} with {release.mechanism}" for release, length in phases]
     return first._replace(
@@ -80,11 +78,7 @@ def in_parallel(phases: Sequence[tuple[Release, int]]) -> Release:
     first = _common_statement([release for release, _ in phases], "phases")
 
     def event(rounds: int) -> dp.DpEvent:
-        events, begin = [], 0
-        for release, length in phases:
-            events.append(release.event(min(max(rounds - begin, 0), length)))
-            begin += length
-        distinct = tuple(dict.fromkeys(events))
+        distinct = tuple(dict.fromkeys(_events(phases, rounds)))
         return distinct[0] if len(distinct) == 1 else ParallelDpEvent(distinct)
 
     if len(phases) == 1:
@@ -123,6 +117,15 @@ def at_once(clients: Sequence[tuple[Release, int]]) -> Release:
         mechanism=f"{len(different)} kinds of clients, such as: {next(iter(different))}",
         sound=all(release.sound for release, _ in clients),
     )
+
+
+def _events(phases: Sequence[tuple[Release, int]], rounds: int) -> list[dp.DpEvent]:
+    """Return what each phase releases in the first rounds of a run."""
+    begins = accumulate((length for _, length in phases), initial=0)
+    return [
+        release.event(min(max(rounds - begin, 0), length))
+        for begin, (release, length) in zip(begins, phases, strict=False)
+    ]
 
 
 def _common_statement(releases: Sequence[Release], members: str) -> Release:
