@@ -80,8 +80,8 @@ def compare(
     Returns:
         One row per method and epsilon: mean of the test metric with its 95 % interval, rank, and gain over the best
         baseline with its interval; see `bench.comparison.report.table.table`. .attrs["folder"] is where the files are,
-        .attrs["board"] says which board was used, if any, and .attrs["notes"] lists what a reader of the table must
-        know, such as chosen values at the end of their interval.
+        .attrs["board"] says which board was used, if any, .attrs["replaced"] whether the folder had another table, and
+        .attrs["notes"] lists what a reader of the table must know, such as chosen values at the end of their interval.
 
     Raises:
         InputError: for anything that cannot be used, before anything is run.

@@ -47,6 +47,8 @@ def epsilon(result: dict[str, Any], as_json: Json = False) -> None:
         typer.echo(json.dumps(valid, indent=2))
         return
     typer.echo(f"{result['epsilon']:.6g}\n{result['meaning']}")
+    for steps, spent in result.get("by_step", ()):
+        typer.echo(f"{steps:>12,} steps  {spent:.6g}")
     if "steps_left" in result:
         left = result["steps_left"]
         typer.echo("the target is exceeded" if left is None else f"{left:,} more steps of the last phase are within it")
@@ -140,6 +142,8 @@ def compare(table: "pd.DataFrame") -> None:
     print(folder / f"{COMPARISON}.png")
     for label in methods:
         print(f"\n{in_a_line(table, label)}")
+    if table.attrs["replaced"]:
+        say(f"\nthe table in {folder} was another; its command brings it back within a minute, and --out keeps both")
 
 
 @command(app, comparisons.board)

@@ -105,7 +105,7 @@ def _listed(flag: str, split: Callable[[str], list], text: str | None) -> list |
     if text is None:
         return None
     if not (values := split(text)):
-        raise InputError(f"{flag} is empty: give names separated by commas, or none")
+        raise InputError(f"{flag} is empty: give values separated by commas, or none")
     return [] if values == ["none"] else values
 
 

@@ -5,6 +5,7 @@ noise multiplier for epsilon 2.
 """
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,6 +34,7 @@ LONG = 100_000  # steps from which finding the noise by privacy loss distributio
 MOST_STEPS = {"rdp": 10**12, "pld": 10**7}  # with more steps, a privacy loss distribution takes minutes
 BINS, ALLOCATION = "balls_in_bins", "random_allocation"
 MOST_COUNTS = 1000  # of steps at which epsilon is given
+MOST_PHASES = 100
 NOISE = (1e-6, 1e6)  # multipliers that the accountants can compute with; also 0
 
 
@@ -56,8 +58,10 @@ def epsilon(
         float | None,
         "Mean number of runs of which the best alone is published, where their number is drawn at random.",
     ] = None,
-    every: Annotated[int | None, "With --json, also the epsilon after so many steps each."] = None,
-    target: Annotated[float | None, "An epsilon; says how many steps of the last phase are left until it."] = None,
+    every: Annotated[int | None, "Also the epsilon after so many steps each."] = None,
+    target: Annotated[
+        float | None, "An epsilon; says how many steps of the last phase are left until it, as far as is computed."
+    ] = None,
 ) -> dict[str, Any]:
     """Find the epsilon of a number of noisy sums, with one line that explains it.
 
@@ -73,23 +77,34 @@ def epsilon(
 
     runs = _phases(noise_multiplier, sampling_rate, steps, phases)
     total = sum(length for *_, length in runs)
-    for name, value in {"group": group, "every": every, "best_of": best_of}.items():
-        events.require(name, value or 0, value is None or 1 <= value < math.inf, "give a number from 1 on")
+    for name, value, most in (
+        ("group", group, events.MOST_IN_GROUP),
+        ("every", every, None),
+        ("best_of", best_of, None),
+    ):
+        remedy = f"give a number from 1 {f'to {most:,}' if most else 'on'}"
+        events.require(name, value or 0, value is None or 1 <= value <= (most or sys.float_info.max), remedy)
     if target is not None:
         events.require("target", target, 0 < target < math.inf, "give a finite number above 0")
     if sampling == BINS and len(runs) > 1:
         raise InputError(f"sampling {BINS} has one phase, since a unit keeps its bin: give one, or use poisson.")
     _check_group(group, sampling, accountant, best_of)
+    if best_of is not None and (sampling in (BINS, ALLOCATION) or accountant == "pld"):
+        culprit = f"sampling {sampling}" if sampling in (BINS, ALLOCATION) else "accountant pld"
+        raise InputError(f"best_of is by Renyi DP, which is not that of {culprit}: leave one out.")
     mixed = group > 1 and sampling == "poisson"
     accountants = ("pld",) if mixed else _accountants(sampling, total, delta, accountant)
     if best_of is not None:  # by Renyi DP, whatever the accountant
         accountants = accountants[-1:]
     kinds = []
-    for sigma, rate, length in runs:
+    for number, (sigma, rate, length) in enumerate(runs):
         usable = sigma == 0 or NOISE[0] <= sigma <= NOISE[1]
         remedy = f"give 0, or a number from {NOISE[0]:g} to {NOISE[1]:g}"
-        events.require("noise_multiplier", sigma, usable, remedy)
-        rate = _checked(length, delta, rate, sampling, accountants[0])
+        try:
+            events.require("noise_multiplier", sigma, usable, remedy)
+            rate = _checked(length, delta, rate, sampling, accountants[-1], named=accountant)
+        except InputError as error:
+            raise InputError(f"phases={phases[number]}: {error}") if phases else error from None
         kinds.append((sigma, rate, length))
 
     def release(by: str) -> events.Release:
@@ -107,17 +122,16 @@ def epsilon(
 
     value, smallest = spent(total)
     if math.isnan(value):
-        remedy = f"leave out best_of with sampling {sampling}" if best_of else "use rdp, or more noise"
         raise InputError(
             f"accountant {accountant or accountants[0]} finds no bound for so little noise, or so small a sampling "
-            f"rate: {remedy}"
+            "rate: use rdp, or more noise"
         )
     words = _meaning(smallest, total, value, accountants, num_phases=len(runs), group=group, best_of=best_of)
     meaning = f"epsilon at delta {delta:g} of {words}"
     facts = {"epsilon": value} | _facts(smallest, total, [rate for _, rate, _ in kinds], meaning)
     if every is not None:
+        events.require("every", every, total <= MOST_COUNTS * every, f"give at least {-(-total // MOST_COUNTS):,}")
         counts = [*range(every, total, every), total]
-        events.require("every", every, len(counts) <= MOST_COUNTS, f"give at least {-(-total // MOST_COUNTS)}")
         facts["by_step"] = [[count, spent(count)[0]] for count in counts]
     if target is not None:
         facts["steps_left"] = _most(lambda more: spent(total + more)[0] <= target, MOST_STEPS[accountants[0]] - total)
@@ -141,6 +155,8 @@ def _phases(
     for name, value in (given | {"sampling_rate": sampling_rate}).items():
         if value is not None:
             raise InputError(f"{name} is given beside phases, which have their own: leave it out.")
+    if len(phases) > MOST_PHASES:
+        raise InputError(f"phases are {len(phases)}: give at most {MOST_PHASES}.")
     found = []
     for text in phases:
         try:
@@ -192,7 +208,7 @@ def noise(
 
     events.require("epsilon", epsilon, 0 < epsilon < math.inf, "give a finite number above 0")
     accountants = _accountants(sampling, steps, delta, accountant)
-    rate = _checked(steps, delta, sampling_rate, sampling, accountants[0])
+    rate = _checked(steps, delta, sampling_rate, sampling, accountants[-1], named=accountant)
 
     def release(sigma: float, by: str) -> events.Release:
         return _release(sigma, sampling, rate, by, delta)
@@ -249,8 +265,15 @@ def _accountants(sampling: str, steps: int, delta: float, named: str | None) -> 
     return ("pld", "rdp") if fits else ("rdp",)
 
 
-def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: str, accountant: str) -> float:
-    """Return the sampling rate to account with; raises an InputError that names the option for an unusable value."""
+def _checked(
+    steps: int, delta: float, sampling_rate: float | None, sampling: str, accountant: str, named: str | None
+) -> float:
+    """Return the sampling rate to account with; raises an InputError that names the option for an unusable value.
+
+    Args:
+        accountant: of those that are tried, the one for the most steps.
+        named: the accountant that was given.
+    """
     from bench.privacy import accounting, events
     from bench.privacy.events import schedules
 
@@ -259,13 +282,13 @@ def _checked(steps: int, delta: float, sampling_rate: float | None, sampling: st
     check_name("accountant", accountant, ACCOUNTANTS)
     if (sampling, accountant) == ("fixed", "pld"):
         raise InputError("accountant pld does not support sampling fixed: use accountant rdp.")
-    if sampling in (BINS, ALLOCATION) and accountant == "pld":
+    if sampling in (BINS, ALLOCATION) and named is not None:
         raise InputError(f"sampling {sampling} has an accountant of its own: leave out accountant.")
     smallest = accounting.smallest_delta(steps)
     if (sampling, accountant) == ("poisson", "pld") and delta < smallest:
         raise InputError(f"accountant pld is not exact below delta {smallest:g} here: leave it out, or use rdp.")
-    largest = MOST_STEPS[accountant]
-    events.require("steps", steps, 1 <= steps <= largest, f"give 1 to {largest:,} with accountant {accountant}")
+    largest = MOST_STEPS["pld" if sampling == ALLOCATION else accountant]
+    events.require("steps", steps, 1 <= steps <= largest, f"give 1 to {largest:,}")
     events.check_delta("delta", delta)
     if sampling_rate is None:
         if sampling != "none":

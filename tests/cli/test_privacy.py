@@ -213,7 +213,7 @@ BAD = [
                 "--sampling-rate is missing: give the fraction of the units in a round, or sampling none.",
             ),
             ({"--sampling": "none"}, "--sampling-rate=0.01: leave it out with sampling none."),
-            ({"--steps": 0}, "--steps=0: give 1 to 10,000,000 with accountant pld."),
+            ({"--steps": 0}, "--steps=0: give 1 to 1,000,000,000,000."),
             ({"--delta": 0}, "--delta=0.0: give a probability from 1e-20 to below 1."),
             ({"--delta": 1e-300}, "--delta=1e-300: give a probability from 1e-20 to below 1."),
             ({"--delta": 1}, "--delta=1.0: give a probability from 1e-20 to below 1."),
@@ -290,6 +290,7 @@ def test_json_has_epsilon_by_step():
     assert [count for count, _ in found["by_step"]] == [150, 300, 400]
     assert found["by_step"][-1][1] == found["epsilon"] == facts("epsilon", SHORT)["epsilon"]
     assert found["by_step"][0][1] == facts("epsilon", SHORT | {"--steps": 150})["epsilon"]
+    assert "         150 steps  " in run("epsilon", SHORT | {"--every": 150}).stdout
     without = CliRunner().invoke(app, ["epsilon", "--json", *words(SHORT | {"--noise-multiplier": 0})]).stdout
     assert json.loads(without, parse_constant=pytest.fail)["epsilon"] is None
 
@@ -340,7 +341,18 @@ def test_the_best_of_runs_is_that_of_selection():
         "--steps is given beside phases": PHASES | {"--steps": 3},
         "--noise-multiplier is missing": {"--delta": 1e-5, "--steps": 3},
         "sampling balls_in_bins has one phase": PHASES | {"--sampling": "balls_in_bins"},
-        "--group=0: give a number from 1 on": SHORT | {"--group": 0},
+        "--group=0: give a number from 1 to 1,000": SHORT | {"--group": 0},
+        "--group=1000000: give a number from 1 to 1,000": SHORT | {"--group": 10**6},
+        "--phases=-1:0.01:900: noise_multiplier=-1.0": PHASES | {"--phases": "-1:0.01:900"},
+        "--phases=1:2:900: sampling_rate=2.0": PHASES | {"--phases": "1:0.01:900,1:2:900"},
+        "--phases are 101: give at most 100": PHASES | {"--phases": ",".join(["1:0.01:9"] * 101)},
+        "--best-of is by Renyi DP, which is not that of accountant pld": SHORT
+        | {"--best-of": 2, "--accountant": "pld"},
+        "which is not that of sampling random_allocation": SHORT | {"--best-of": 2, "--sampling": "random_allocation"},
+        "sampling random_allocation has an accountant of its own": SHORT
+        | {"--sampling": "random_allocation", "--accountant": "rdp"},
+        "--steps=1000000000000: give 1 to 10,000,000": SHORT | {"--sampling": "random_allocation", "--steps": 10**12},
+        "--every=1: give at least 1,000,000,000": SHORT | {"--every": 1, "--steps": 10**12},
         "no epsilon of a group is known with sampling fixed": SHORT | {"--group": 3, "--sampling": "fixed"},
         "accountant rdp does not know Poisson samples of a group": SHORT | {"--group": 3, "--accountant": "rdp"},
         "--best-of is by Renyi DP, which does not know": SHORT | {"--group": 3, "--best-of": 2},

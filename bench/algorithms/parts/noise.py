@@ -111,9 +111,10 @@ def check_noise(separation: int | None, sampler: str, noise: str, num_bands: int
             "or noise 'independent'"
         )
     if separation is None:
+        by_chance = " or 'cyclic_poisson'" if noise.startswith("banded") else ""
         raise InputError(
             f"noise {noise!r} is not proven with sampler {sampler!r}, which keeps no distance between the rounds of a "
-            "user: use sampler 'cyclic' or 'cyclic_poisson', or noise 'independent'"
+            f"user: use sampler 'cyclic'{by_chance}, or noise 'independent'"
         )
     if noise.startswith("banded"):
         if separation == 1:
@@ -128,7 +129,7 @@ def check_noise(separation: int | None, sampler: str, noise: str, num_bands: int
     if num_bands < 0:
         raise InputError(f"num_bands is {num_bands}: it must be at least 0 (0 chooses it)")
     if noise != "banded_sqrt" and planned_rounds < 1:
-        raise InputError(f"noise {noise!r} is made for a number of rounds: give planned_rounds")
+        raise InputError(f"noise {noise!r} is made for a number of rounds: give planned_rounds, those of the run")
 
 
 # ---- x_t = row t of the form's inverse times z, one array at a time; memory [size, ...] ----

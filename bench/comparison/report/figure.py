@@ -133,12 +133,14 @@ def _panel(ax, rows: pd.DataFrame, metric: str, look_of: dict[str, style.Look], 
 def write(comparison: Comparison, width: float | None = None) -> pd.DataFrame:
     """Write tables, figures, notes and tuning runs into the folder of the comparison.
 
+    Figures for print that show another table than the new one are removed.
+
     Args:
         comparison: what was compared.
         width: inches, of a further PDF of the figure, for print, and of the LaTeX table.
 
     Returns:
-        The `table` with the columns of `convergence.growth`.
+        The `table` with the columns of `convergence.growth`; .attrs["replaced"] says whether the folder had another.
 
     Raises:
         InputError: where they cannot be written.
@@ -162,12 +164,17 @@ def write(comparison: Comparison, width: float | None = None) -> pd.DataFrame:
         rows = rows.assign(extrapolated=private, **{FACTOR: request.population})
     rows = convergence.joined(rows, comparison.growth)
     rows = beside.joined(rows, comparison.runs, problem.also, problem.measured_on)
+    stored = folder / f"{COMPARISON}.csv"
+    before = stored.read_bytes() if stored.is_file() else None
     courses = convergence.curves(comparison.evaluations, metric=problem.metric)
     try:
         with style.applied():
             drawn = draw(rows, problem.held_out, problem.remark, problem.common)
             save_picture(drawn, rows, folder, COMPARISON, ALTS[COMPARISON], pdf=True)
             save_picture(draw_convergence(courses, rows), courses, folder, CONVERGENCE, ALTS[CONVERGENCE], pdf=True)
+        replaced = before not in (None, stored.read_bytes())
+        for printed in folder.glob(f"{COMPARISON}_*in.pdf") if replaced else ():
+            printed.unlink()
         if width is not None:
             with style.applied(width):
                 save_printed(draw(rows, problem.held_out, common=problem.common), folder, COMPARISON, ALTS[COMPARISON])
@@ -181,4 +188,5 @@ def write(comparison: Comparison, width: float | None = None) -> pd.DataFrame:
         )
     except OSError as error:
         raise cannot_write(error, folder) from None
+    rows.attrs["replaced"] = replaced
     return rows

@@ -12,12 +12,15 @@ FLAT: style.Look = {"linestyle": "--", "marker": ""}  # for methods that release
 
 
 def method_looks(table: pd.DataFrame) -> dict[str, style.Look]:
-    """Return the look of each method, thick for those that are compared with baselines."""
+    """Return the look of each method, thick for those that are compared with baselines, and black for a single one."""
     baselines = set(table.loc[table["is_baseline"], "algorithm"])
     look_of, usual = looks(table["algorithm"]), matplotlib.rcParams
     thick: style.Look = {"linewidth": 2 * usual["lines.linewidth"], "zorder": 4}
     thick["markersize"] = 16 / 9 * usual["lines.markersize"]
-    return {name: look | thick if baselines and name not in baselines else look for name, look in look_of.items()}
+    compared = [name for name in look_of if baselines and name not in baselines]
+    if len(compared) == 1:
+        thick |= {"color": "black", "linestyle": "-"}
+    return {name: look | thick if name in compared else look for name, look in look_of.items()}
 
 
 def named(metric: str) -> str:

@@ -55,7 +55,7 @@ CONVERSIONS = {
     "rdp_wide": "RDP at orders up to 4096, converted by Canonne, Kamath and Steinke 2020, Proposition 12",
     "pld": "privacy loss distribution, an upper bound, at sampling rates from 0.001 on within about 0.2 %",
     "gdp": "exact closed form of composed Gaussians, Balle and Wang 2018",
-    "bins": "the mean of a log-normal for every bin, an upper bound, within about 0.1 % where it is drawn once",
+    "bins": "the mean of a log-normal for every bin, an upper bound, within about 0.1 % for whole turns of one draw",
     "composition": "composition of pure DP, Kairouz, Oh and Viswanath 2015, Theorem 3.5",
     "zcdp_as_published": "zero-concentrated DP without its term rho, as in the programs of Gao et al.: too small",
     "moments_as_published": "closed form of Gao et al. 2024, advanced composition of amplified Gaussians: too large",

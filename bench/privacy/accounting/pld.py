@@ -30,7 +30,7 @@ PLD_LIMIT = 200.0  # above this RDP value a PLD takes millions of points, for an
 # Below these deltas, the second for each round, the library's transforms lose the tail: epsilon is 0.7 % too small
 # after 5,000 rounds at 1e-12, and after a million at 1e-10.
 SMALLEST_DELTA, SMALLEST_BY_ROUND = 1e-10, 1e-14
-SMALLEST_RATE = 1e-12  # below it the losses of one round are one number in floating point
+SMALLEST_RATE = 1e-10  # below it the losses of one round are nearly one number in floating point
 LEAST_CHANCE = 1e-15  # of a sum that counts for the grid of a mixture of Gaussians
 PLD_LAPLACE = 32.0  # pure epsilon above this cap is added to the result; the cap costs e^-32 in delta
 

@@ -18,6 +18,7 @@ from bench.privacy.events.combined import (
 )
 from bench.privacy.events.gaussian_sums import (
     GAUSSIAN_ACCOUNTANTS,
+    MOST_IN_GROUP,
     SAMPLINGS,
     bounded_participation_gaussian,
     fixed_size_gaussian,
@@ -54,6 +55,7 @@ __all__ = [
     "ADD_OR_REMOVE",
     "EVERYBODY",
     "GAUSSIAN_ACCOUNTANTS",
+    "MOST_IN_GROUP",
     "PRIVACY_UNITS",
     "REPLACE",
     "SAMPLINGS",

@@ -175,6 +175,14 @@ def test_from_python_there_is_a_table_a_picture_and_a_way_back(out):
     )
     assert "| ε = " in text.splitlines()[2]
     assert "<br>" not in text
+    again = comparisons.compare("ppsgd", **few | {"width": 6.75}, fixed={"personalization": 1.0}, name="files", out=out)
+    assert not table.attrs["replaced"]
+    assert not again.attrs["replaced"]
+    assert (folder / "comparison_3.25in.pdf").exists()
+    other = comparisons.compare("ppsgd", **few | {"width": None}, fixed={"personalization": 2.0}, name="files", out=out)
+    assert other.attrs["replaced"]
+    assert not [*folder.glob("*in.pdf")]  # which showed the table before
+    comparisons.compare("ppsgd", **few, fixed={"personalization": 1.0}, name="files", out=out)
     back = load("compare/files", results=out)
     np.testing.assert_allclose(back["excess_risk"], table["excess_risk"], rtol=1e-5)
 
