@@ -85,13 +85,13 @@ def _composed_epsilon(atoms: frozenset[tuple[BallsInBinsDpEvent, int]], delta: f
     if high <= SMALL or all(atom.num_bins == 1 for atom, _ in atoms):
         return high
     beyond = BEYOND * delta / sum(times for _, times in atoms)
-    laws = [(*_law_of_ratio(1 / atom.noise_multiplier, atom.num_bins, beyond), times) for atom, times in atoms]
-    spreads = [math.sqrt(float(law @ np.square(ratio - 1))) for ratio, law, _ in laws]
-    longest = max(math.log(ratio[-1]) for ratio, _, _ in laws)
+    laws = {atom: _law_of_ratio(1 / atom.noise_multiplier, atom.num_bins, beyond) for atom, _ in atoms}
+    spreads = [math.sqrt(float(law @ np.square(ratio - 1))) for ratio, law in laws.values()]
+    longest = max(math.log(ratio[-1]) for ratio, _ in laws.values())
     step = max(min(min(spreads) / 10, 2e-3), longest / MOST_LOSSES)
     composed = None
-    for ratio, law, times in laws:
-        loss = _loss(ratio, law, step).self_compose(times)
+    for atom, times in atoms:
+        loss = _loss(*laws[atom], atom.num_bins, step).self_compose(times)
         composed = loss if composed is None else composed.compose(loss)
     assert composed is not None
     return min(high, float(composed.get_epsilon_for_delta(delta)))
@@ -109,10 +109,10 @@ def _law_of_ratio(shift: float, num_bins: int, beyond: float) -> tuple[np.ndarra
     return step / num_bins * np.arange(points), law
 
 
-def _loss(ratio: np.ndarray, law: np.ndarray, step: float) -> PrivacyLossDistribution:
+def _loss(ratio: np.ndarray, law: np.ndarray, num_bins: int, step: float) -> PrivacyLossDistribution:
     """Return the privacy losses of a law of L, on a grid of that step, for units that are removed and added."""
     with_unit = ratio * law
-    beyond = max(1 - float(with_unit.sum()), 0.0) + _rounding(ratio[-1], 1)
+    beyond = max(1 - float(with_unit.sum()), 0.0) + _rounding(ratio[-1], num_bins)
     above = np.append(np.cumsum(law[::-1])[::-1], 0.0), np.append(np.cumsum(with_unit[::-1])[::-1], 0.0)
     below = np.append(0.0, np.cumsum(law)), np.append(0.0, np.cumsum(with_unit))
     least = ratio[np.searchsorted(below[1], LEAST)]
