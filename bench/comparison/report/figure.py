@@ -172,7 +172,7 @@ def write(comparison: Comparison, width: float | None = None) -> pd.DataFrame:
             drawn = draw(rows, problem.held_out, problem.remark, problem.common)
             save_picture(drawn, rows, folder, COMPARISON, ALTS[COMPARISON], pdf=True)
             save_picture(draw_convergence(courses, rows), courses, folder, CONVERGENCE, ALTS[CONVERGENCE], pdf=True)
-        replaced = before not in (None, stored.read_bytes())
+        replaced = before is not None and before != stored.read_bytes()
         for printed in folder.glob(f"{COMPARISON}_*in.pdf") if replaced else ():
             printed.unlink()
         if width is not None:
