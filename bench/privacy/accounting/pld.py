@@ -175,6 +175,6 @@ def _of_mixture(atom: Any) -> tuple[float, float]:
     """
     sigma, sums, chances = atom.standard_deviation, np.array(atom.sensitivities), np.array(atom.sampling_probs)
     sums, chances = sums[chances > LEAST_CHANCE], chances[chances > LEAST_CHANCE]
-    log_square = logsumexp(np.outer(sums, sums) / sigma**2, b=np.outer(chances, chances))
-    z = sums.max() + 10 * sigma
-    return math.sqrt(math.expm1(min(log_square, 50.0))), float(logsumexp(sums * (z - sums / 2) / sigma**2, b=chances))
+    log_square = float(np.asarray(logsumexp(np.outer(sums, sums) / sigma**2, b=np.outer(chances, chances))))
+    most = np.asarray(logsumexp(sums * (sums.max() + 10 * sigma - sums / 2) / sigma**2, b=chances))
+    return math.sqrt(math.expm1(min(log_square, 50.0))), float(most)
