@@ -134,7 +134,8 @@ def epsilon(
         counts = [*range(every, total, every), total]
         facts["by_step"] = [[count, spent(count)[0]] for count in counts]
     if target is not None:
-        facts["steps_left"] = _most(lambda more: spent(total + more)[0] <= target, MOST_STEPS[accountants[0]] - total)
+        most = _most_steps(sampling, accountants[0])
+        facts["steps_left"] = _most(lambda more: spent(total + more)[0] <= target, most - total)
     return facts
 
 
@@ -165,6 +166,11 @@ def _phases(
         except ValueError:
             raise InputError(f"phases={text}: give NOISE:RATE:STEPS of each, such as 1:0.01:900.") from None
     return found
+
+
+def _most_steps(sampling: str, accountant: str) -> int:
+    """Return the largest number of steps that is computed; turns of bins are composed as distributions too."""
+    return MOST_STEPS["pld" if sampling == ALLOCATION else accountant]
 
 
 def _most(fits: Callable[[int], bool], limit: int) -> int | None:
@@ -287,7 +293,7 @@ def _checked(
     smallest = accounting.smallest_delta(steps)
     if (sampling, accountant) == ("poisson", "pld") and delta < smallest:
         raise InputError(f"accountant pld is not exact below delta {smallest:g} here: leave it out, or use rdp.")
-    largest = MOST_STEPS["pld" if sampling == ALLOCATION else accountant]
+    largest = _most_steps(sampling, accountant)
     events.require("steps", steps, 1 <= steps <= largest, f"give 1 to {largest:,}")
     events.check_delta("delta", delta)
     if sampling_rate is None:

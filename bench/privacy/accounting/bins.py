@@ -33,7 +33,7 @@ turns of floor(t / k) rounds do (Feldman and Shenfeld 2025, arXiv 2502.08202).
 import math
 from collections import Counter
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 import dp_accounting.dp_event as dp
 import numpy as np
@@ -89,11 +89,8 @@ def _composed_epsilon(atoms: frozenset[tuple[BallsInBinsDpEvent, int]], delta: f
     spreads = [math.sqrt(float(law @ np.square(ratio - 1))) for ratio, law in laws.values()]
     longest = max(math.log(ratio[-1]) for ratio, _ in laws.values())
     step = max(min(min(spreads) / 10, 2e-3), longest / MOST_LOSSES)
-    composed = None
-    for atom, times in atoms:
-        loss = _loss(*laws[atom], atom.num_bins, step).self_compose(times)
-        composed = loss if composed is None else composed.compose(loss)
-    assert composed is not None
+    losses = [_loss(*laws[atom], atom.num_bins, step).self_compose(times) for atom, times in atoms]
+    composed = reduce(lambda loss, further: loss.compose(further), losses)
     return min(high, float(composed.get_epsilon_for_delta(delta)))
 
 
