@@ -44,13 +44,6 @@ from bench.privacy.events import nothing_released
 
 REDUCE = ("mean", "sum")
 LOCAL = ("dense", "dual", "head")
-READINGS = ("paper", "sampler", "tight", "worst_case")  # ways of accounting
-READINGS_IN_TURN = {
-    "cyclic": ("paper", "worst_case", "removed"),
-    "cyclic_poisson": ("paper", "tight", "worst_case"),
-    "balls_in_bins": ("paper", "tight", "worst_case"),
-    "random_allocation": ("paper", "tight", "worst_case"),
-}
 
 
 def step_sizes(step_size, personalization):
@@ -137,12 +130,12 @@ def releases(task: Task, *, delta: float, personalization: float, noise_multipli
     adaptive clipping still publishes its norm.
     """
     against = "all other users together"
-    if personalization == 0 and args.get("clipping") != "adaptive":
-        silent = nothing_released(delta=delta, privacy_unit="user", protects_against=against)
-        return dict.fromkeys(READINGS_IN_TURN.get(args.get("sampler", ""), READINGS), silent)
-    return noisy_sums(against, kept=personalization < math.inf)(
+    by_reading = noisy_sums(against, kept=personalization < math.inf)(
         task, delta=delta, noise_multiplier=noise_multiplier, **args
     )
+    if personalization == 0 and args.get("clipping") != "adaptive":
+        return dict.fromkeys(by_reading, nothing_released(delta=delta, privacy_unit="user", protects_against=against))
+    return by_reading
 
 
 def cost(task: Task, *, personalization: float, **args) -> Cost:

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from bench.algorithms.parts.samplers import SAMPLERS
 from bench.errors import InputError, check_name
 from bench.kernels import gradient
 from bench.privacy import matrix_noise
@@ -88,11 +89,11 @@ def strategy(name: str, separation: int, num_bands: int, planned_rounds: int) ->
     return matrix_noise.strategy(name, separation, num_bands or number, planned_rounds)
 
 
-def check_noise(separation: int | None, sampler: str, noise: str, num_bands: int, planned_rounds: int) -> None:
+def check_noise(separation: int, sampler: str, noise: str, num_bands: int, planned_rounds: int) -> None:
     """Refuse noise that cannot be made, or whose privacy is not proven for the way in which users take part.
 
     Args:
-        separation: of the sampler; None where a user may take part in neighbouring rounds by chance.
+        separation: G, the number of groups of users that take turns.
 
     Raises:
         InputError: naming the value and what to do.
@@ -100,21 +101,11 @@ def check_noise(separation: int | None, sampler: str, noise: str, num_bands: int
     check_name("noise", noise, NOISES)
     if noise == INDEPENDENT:
         return
-    if sampler == "cyclic_poisson" and not noise.startswith("banded"):
+    known = [name for name, kind in SAMPLERS.items() if noise.startswith(kind.correlated)]
+    if sampler not in known:
+        samplers = " or ".join(map(repr, known))
         raise InputError(
-            f"noise {noise!r} is not proven with sampler {sampler!r}, whose amplification needs noise that does not "
-            "reach beyond a user's turn: use 'banded_sqrt' or 'banded', or sampler 'cyclic'"
-        )
-    if sampler == "balls_in_bins":
-        raise InputError(
-            f"noise {noise!r} is not accounted for with sampler {sampler!r}: use sampler 'cyclic' or 'cyclic_poisson', "
-            "or noise 'independent'"
-        )
-    if separation is None:
-        by_chance = " or 'cyclic_poisson'" if noise.startswith("banded") else ""
-        raise InputError(
-            f"noise {noise!r} is not proven with sampler {sampler!r}, which keeps no distance between the rounds of a "
-            f"user: use sampler 'cyclic'{by_chance}, or noise 'independent'"
+            f"noise {noise!r} is not proven with sampler {sampler!r}: use sampler {samplers}, or noise 'independent'"
         )
     if noise.startswith("banded"):
         if separation == 1:

@@ -13,10 +13,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from bench.algorithms.parts.samplers import Rounds, sampler_of
+from bench.algorithms.parts.samplers import SAMPLERS, Rounds, sampler_of
 from bench.algorithms.parts.user_level import (
-    IN_BINS,
-    SAMPLERS,
     check_participation,
     cost_of_sums,
     noisy_sums,
@@ -126,7 +124,7 @@ def participation(
             takes part in every round of its bin; bins take turns. "random_allocation": the same, but every user draws
             its bin anew for each turn of all bins.
         num_epochs: passes, used by "queue" only.
-        num_bands: the number of groups of "cyclic_poisson"; 0 chooses it. See `num_groups`.
+        num_bands: the number of groups of "cyclic_poisson"; 0 chooses it. See `samplers.Kind`.
         reduce: "mean" or "sum" of a user's example gradients. With "mean" the divisor is the number of participants
             ("queue", "cyclic"), or its expectation: N over the number of bins, or q N (the others).
             With "sum" it is this number times the mean minibatch size of the users; with "queue", times `batch_size`.
@@ -136,7 +134,8 @@ def participation(
             f"task {task.name} is a stream, which draws the examples of all users at once: leave out --devices"
         )
     groups = num_groups(task, num_sampled, sampler, num_bands)
-    participants = task.num_clients / groups if sampler in IN_BINS else float(num_sampled)  # that are expected
+    drawn_bins = SAMPLERS[sampler].turn == "bin"
+    participants = task.num_clients / groups if drawn_bins else float(num_sampled)  # that are expected
     rate = participants / task.num_clients
     sizes = jnp.minimum(task.num_examples, batch_size)
     num_blocks = task.num_examples // batch_size

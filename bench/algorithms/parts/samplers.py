@@ -6,16 +6,17 @@ of all devices from the same key, so nothing is exchanged for it.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from bench.algorithms.parts.user_level import BALLS_IN_BINS, CYCLIC_POISSON, RANDOM_ALLOCATION
 from bench.data.task import Task
 from bench.kernels import sampling, threefry
 from bench.kernels.division import Division, places_of
+
+USUAL_GROUPS = 4  # of "cyclic_poisson"; more groups allow more bands, and leave less to chance
 
 
 class Drawn(NamedTuple):
@@ -51,7 +52,7 @@ class Rounds(NamedTuple):
 
     num_clients: N.
     num_sampled: Q.
-    num_groups: of clients that take turns; see `user_level.num_groups`.
+    num_groups: G, of clients that take turns; see `Kind`.
     num_blocks, most_blocks, num_epochs: for "queue", the blocks of each client of this device, the most of any client,
         and the passes over them.
     """
@@ -70,15 +71,15 @@ class Rounds(NamedTuple):
 
 
 def sampler_of(name: str, rounds: Rounds, division: Division | None) -> Sampler:
-    """Return the sampler of this name, one of `user_level.SAMPLERS`.
+    """Return the sampler of this name in SAMPLERS.
 
     Args:
         name: of the sampler; `participation` says what each does.
         rounds: its parameters.
         division: of the clients over devices, with which the draws are those of one device; None for one device.
     """
-    on_one_device, of_a_device = BY_NAME[name]
-    return on_one_device(rounds) if division is None else of_a_device(rounds, division)
+    kind = SAMPLERS[name]
+    return kind.on_one_device(rounds) if division is None else kind.of_a_device(rounds, division)
 
 
 def drawn_clients(task: Task, key: Array, num_sampled: int) -> Drawn:
@@ -278,25 +279,60 @@ def _queue_of_a_device(rounds: Rounds, division: Division) -> Sampler:
 
 
 class Kind(NamedTuple):
-    """A sampler where one device holds all clients, and the same draws of one of several devices."""
+    """What is known of a sampler.
+
+    on_one_device: where one device holds all clients.
+    of_a_device: the same draws, of one of several devices.
+    groups: (N, Q, bands of the noise) -> G, the number of groups of clients that take turns.
+    turn: the part that a client takes in its group's turn: "whole", "by chance", or "bin", where its group is drawn
+        independently of all others; empty without turns.
+    separated: whether G is the least number of rounds between two rounds of a client; without it a client may take part
+        in neighbouring rounds by chance.
+    correlated: how the names of correlated noise begin whose privacy is proven with it; nothing for none.
+    """
 
     on_one_device: Callable[[Rounds], Sampler]
     of_a_device: DeviceSampler
+    groups: Callable[[int, int, int], int] = lambda num_clients, num_sampled, num_bands: 1
+    turn: Literal["", "whole", "by chance", "bin"] = ""
+    separated: bool = False
+    correlated: tuple[str, ...] = ()
+
+
+def _chance_groups(num_clients: int, num_sampled: int, num_bands: int) -> int:
+    """Return the number of groups of "cyclic_poisson", each of at least Q clients."""
+    return num_bands or min(USUAL_GROUPS, max(num_clients // num_sampled, 1))
+
+
+def _bins(drawn: Callable[[Rounds], Sampler], separated: bool) -> Kind:
+    """Return a sampler with floor(N / Q) bins, so that at least Q clients are expected in each."""
+    of_a_device = _held_sampler(drawn, lambda rounds, division: division.most_of(1 / rounds.num_groups))
+    return Kind(drawn, of_a_device, lambda clients, sampled, bands: clients // sampled, "bin", separated)
 
 
 # With "cyclic_poisson" a random group, and chance within it, vary less than as much chance for everybody: a device
-# needs no more places than with "poisson".
-BY_NAME: dict[str, Kind] = {
-    "all": Kind(_all, _held_sampler(_all, lambda rounds, division: division.held)),
+# needs no more places than with "poisson". "cyclic" has groups of at most Q clients.
+SAMPLERS: dict[str, Kind] = {
+    "all": Kind(_all, _held_sampler(_all, lambda rounds, division: division.held), separated=True, correlated=("",)),
     "fixed": Kind(_fixed, _held_sampler(_fixed, lambda rounds, division: division.most(rounds.num_sampled))),
     "poisson": Kind(_poisson, _held_sampler(_poisson, lambda rounds, division: division.most_of(rounds.rate))),
     "queue": Kind(_queue, _queue_of_a_device),
-    "cyclic": Kind(_cyclic, _cyclic_of_a_device),
-    CYCLIC_POISSON: Kind(
-        _cyclic_poisson, _held_sampler(_cyclic_poisson, lambda rounds, division: division.most_of(rounds.rate))
+    "cyclic": Kind(
+        _cyclic,
+        _cyclic_of_a_device,
+        lambda clients, sampled, bands: -(-clients // sampled),
+        "whole",
+        separated=True,
+        correlated=("",),
     ),
-    **{
-        name: Kind(drawn, _held_sampler(drawn, lambda rounds, division: division.most_of(1 / rounds.num_groups)))
-        for name, drawn in ((BALLS_IN_BINS, _balls_in_bins), (RANDOM_ALLOCATION, _random_allocation))
-    },
+    "cyclic_poisson": Kind(
+        _cyclic_poisson,
+        _held_sampler(_cyclic_poisson, lambda rounds, division: division.most_of(rounds.rate)),
+        _chance_groups,
+        "by chance",
+        separated=True,
+        correlated=("banded",),
+    ),
+    "balls_in_bins": _bins(_balls_in_bins, separated=True),
+    "random_allocation": _bins(_random_allocation, separated=False),
 }

@@ -8,6 +8,7 @@ from bench.algorithms.base import Cost, check_noise_has_a_scale
 from bench.algorithms.parts.clipping import FIXED, check_clipping
 from bench.algorithms.parts.counting import num_parameters
 from bench.algorithms.parts.noise import INDEPENDENT, PLAIN, check_noise, strategy
+from bench.algorithms.parts.samplers import SAMPLERS
 from bench.data.task import Task
 from bench.errors import InputError, check_name
 from bench.privacy.events import (
@@ -17,33 +18,17 @@ from bench.privacy.events import (
     gaussian_readings,
 )
 
-CYCLIC_POISSON, BALLS_IN_BINS, RANDOM_ALLOCATION = "cyclic_poisson", "balls_in_bins", "random_allocation"
-IN_BINS = (BALLS_IN_BINS, RANDOM_ALLOCATION)
-SAMPLERS = ("all", "fixed", "poisson", "queue", "cyclic", CYCLIC_POISSON, *IN_BINS)
-USUAL_GROUPS = 4  # of "cyclic_poisson"; more groups allow more bands, and leave less to chance
-
 
 def num_groups(task: Task, num_sampled: int, sampler: str, num_bands: int = 0) -> int:
-    """Return G, the number of groups of users that take turns; 1 for samplers without groups.
-
-    "cyclic" has ceil(N / Q) groups, each of at most Q users. "cyclic_poisson" has `num_bands` groups, or USUAL_GROUPS
-    for 0, of which each has at least Q users. Samplers with bins have floor(N / Q) of them, so that at least Q users
-    are expected in each.
-    """
-    if sampler == CYCLIC_POISSON:
-        return num_bands or min(USUAL_GROUPS, max(task.num_clients // num_sampled, 1))
-    if sampler in IN_BINS:
-        return task.num_clients // num_sampled
-    return -(-task.num_clients // num_sampled) if sampler == "cyclic" else 1
+    """Return G, the number of groups of users that take turns; 1 for samplers without groups."""
+    return SAMPLERS[sampler].groups(task.num_clients, num_sampled, num_bands)
 
 
 def separation(task: Task, *, num_sampled: int, sampler: str, num_bands: int = 0) -> int | None:
     """Return the least number of rounds between two participations of a user; None where a user may take part in
     neighbouring rounds by chance.
     """
-    if sampler not in ("cyclic", CYCLIC_POISSON, BALLS_IN_BINS, "all"):
-        return None
-    return num_groups(task, num_sampled, sampler, num_bands)
+    return num_groups(task, num_sampled, sampler, num_bands) if SAMPLERS[sampler].separated else None
 
 
 def readings(
@@ -77,18 +62,20 @@ def readings(
         noise, num_bands, planned_rounds: as for `noise_of`.
     """
     statement = {"delta": delta, "privacy_unit": "user", "protects_against": protects_against}
-    gap = separation(task, num_sampled=num_sampled, sampler=sampler, num_bands=num_bands)
-    if sampler in IN_BINS:
-        bins, afresh = num_groups(task, num_sampled, sampler), sampler == RANDOM_ALLOCATION
-        return balls_in_bins_readings(noise_multiplier=noise_multiplier, num_bins=bins, afresh=afresh, **statement)
-    if gap is not None and sampler == CYCLIC_POISSON:
+    groups, kind = num_groups(task, num_sampled, sampler, num_bands), SAMPLERS[sampler]
+    gap = groups if kind.separated else None
+    if kind.turn == "bin":
+        return balls_in_bins_readings(
+            noise_multiplier=noise_multiplier, num_bins=groups, afresh=not kind.separated, **statement
+        )
+    if kind.turn == "by chance":
         return cyclic_poisson_readings(
             noise_multiplier=noise_multiplier,
-            sampling_rate=min(gap * num_sampled / task.num_clients, 1.0),
-            num_groups=gap,
+            sampling_rate=min(groups * num_sampled / task.num_clients, 1.0),
+            num_groups=groups,
             **statement,
         )
-    if gap is not None and (sampler == "cyclic" or noise != INDEPENDENT):
+    if gap is not None and (kind.turn == "whole" or noise != INDEPENDENT):
         correlated = None if noise == INDEPENDENT else strategy(noise, gap, num_bands, planned_rounds)
         return cyclic_readings(
             noise_multiplier=noise_multiplier,
@@ -152,7 +139,7 @@ def cost_of_sums(
         num_sampled, batch_size, sampler: as for `participation`.
         num_steps: K, the number of local steps that use a user's minibatch.
     """
-    in_turn = sampler in ("cyclic", *IN_BINS)
+    in_turn = SAMPLERS[sampler].turn in ("whole", "bin")
     users = task.num_clients / num_groups(task, num_sampled, sampler) if in_turn else num_sampled
     sizes = np.minimum(np.asarray(task.num_examples), batch_size)
     examples = users * (batch_size if sampler == "queue" else float(np.mean(sizes)))
@@ -190,7 +177,7 @@ def check_participation(
         raise InputError(
             f"batch_size is {batch_size}, more than any client of {task.name} has: use at most {task.capacity}"
         )
-    if sampler in IN_BINS and 2 * num_sampled > task.num_clients:
+    if SAMPLERS[sampler].turn == "bin" and 2 * num_sampled > task.num_clients:
         raise InputError(
             f"num_sampled is {num_sampled}: with sampler {sampler!r} that leaves one bin for the {task.num_clients} "
             f"clients of {task.name}, so that all take part in every round: use at most {task.num_clients // 2}, or "
@@ -198,13 +185,18 @@ def check_participation(
         )
     values = {name: args.get(name, value) for name, value in {**PLAIN, **FIXED}.items()}
     groups = values["num_bands"]
-    if sampler == CYCLIC_POISSON and groups * num_sampled > task.num_clients:
+    if SAMPLERS[sampler].turn == "by chance" and groups * num_sampled > task.num_clients:
         most = task.num_clients // num_sampled
         raise InputError(
             f"num_bands is {groups}: with sampler {sampler!r} it is also the number of groups of users, each of which "
             f"needs the {num_sampled} of num_sampled: use at most {most}, or sample fewer users"
         )
-    gap = separation(task, num_sampled=num_sampled, sampler=sampler, num_bands=groups)
-    check_noise(gap, sampler, values["noise"], values["num_bands"], values["planned_rounds"])
+    check_noise(
+        num_groups(task, num_sampled, sampler, groups),
+        sampler,
+        values["noise"],
+        values["num_bands"],
+        values["planned_rounds"],
+    )
     check_clipping(values["clipping"], values["quantile"], clip_norm, values["noise"])
     check_noise_has_a_scale(noise_multiplier, clip_norm)
