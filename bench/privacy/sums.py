@@ -29,10 +29,10 @@ Accountant = Annotated[
     "pld (privacy loss distributions; exact without sampling), or rdp (Renyi DP: the number of Opacus, or less where "
     "its orders end). Left out: the smaller of the two where both are proven. Bins have their own.",
 ]
-ACCOUNTANTS = {"pld": "pld", "rdp": "rdp_wide"}  # option -> accountant of a release
+RENYI = "rdp_wide"
+ACCOUNTANTS = {"pld": "pld", "rdp": RENYI}  # option -> accountant of a release
 LONG = 100_000  # steps from which finding the noise by privacy loss distributions takes more than some seconds
-MOST_STEPS = {"rdp": 10**12, "pld": 10**7}  # with more steps, a privacy loss distribution takes minutes
-BINS, ALLOCATION = "balls_in_bins", "random_allocation"
+MOST_STEPS = {RENYI: 10**12, "pld": 10**7, "bins": 10**7}  # with more steps, a privacy loss distribution takes minutes
 MOST_COUNTS = 1000  # of steps at which epsilon is given
 MOST_PHASES = 100
 NOISE = (1e-6, 1e6)  # multipliers that the accountants can compute with; also 0
@@ -86,32 +86,24 @@ def epsilon(
         events.require(name, value or 0, value is None or 1 <= value <= (most or sys.float_info.max), remedy)
     if target is not None:
         events.require("target", target, 0 < target < math.inf, "give a finite number above 0")
-    if sampling == BINS and len(runs) > 1:
-        raise InputError(f"sampling {BINS} has one phase, since a unit keeps its bin: give one, or use poisson.")
-    _check_group(group, sampling, accountant, best_of)
-    if best_of is not None and (sampling in (BINS, ALLOCATION) or accountant == "pld"):
-        culprit = f"sampling {sampling}" if sampling in (BINS, ALLOCATION) else "accountant pld"
-        raise InputError(f"best_of is by Renyi DP, which is not that of {culprit}: leave one out.")
-    mixed = group > 1 and sampling == "poisson"
-    accountants = ("pld",) if mixed else _accountants(sampling, total, delta, accountant)
-    if best_of is not None:  # by Renyi DP, whatever the accountant
-        accountants = accountants[-1:]
-    kinds = []
+    if sampling == "balls_in_bins" and len(runs) > 1:
+        raise InputError(f"sampling {sampling} has one phase, since a unit keeps its bin: give one, or use poisson.")
+    accountants = _accountants(sampling, total, delta, accountant, group)
+    if best_of is not None and (accountants := accountants[-1:]) != (RENYI,):
+        culprit = f"accountant {accountant}" if accountant else "a group" if group > 1 else f"sampling {sampling}"
+        raise InputError(f"best_of is by Renyi DP, and the epsilon of {culprit} is not: leave one out.")
+    parts = {by: [] for by in accountants}
     for number, (sigma, rate, length) in enumerate(runs):
-        usable = sigma == 0 or NOISE[0] <= sigma <= NOISE[1]
-        remedy = f"give 0, or a number from {NOISE[0]:g} to {NOISE[1]:g}"
         try:
+            events.require("steps", length, length >= 1, "give 1 or more")
+            usable = sigma == 0 or NOISE[0] <= sigma <= NOISE[1]
+            remedy = f"give 0, or a number from {NOISE[0]:g} to {NOISE[1]:g}"
             events.require("noise_multiplier", sigma, usable, remedy)
-            rate = _checked(length, delta, rate, sampling, accountants[-1], named=accountant)
+            for by in accountants:
+                parts[by].append((_release(sigma, sampling, rate, by, delta, group), length))
         except InputError as error:
             raise InputError(f"phases={phases[number]}: {error}") if phases else error from None
-        kinds.append((sigma, rate, length))
-
-    def release(by: str) -> events.Release:
-        parts = [(_release(sigma, sampling, rate, by, delta, group), length) for sigma, rate, length in kinds]
-        return parts[0][0] if len(parts) == 1 else events.in_sequence(parts)
-
-    releases = [release(by) for by in accountants]
+    releases = [one[0][0] if len(one) == 1 else events.in_sequence(one) for one in parts.values()]
 
     def spent(count: int) -> tuple[float, events.Release]:
         if best_of is None:
@@ -128,14 +120,14 @@ def epsilon(
         )
     words = _meaning(smallest, total, value, accountants, num_phases=len(runs), group=group, best_of=best_of)
     meaning = f"epsilon at delta {delta:g} of {words}"
-    facts = {"epsilon": value} | _facts(smallest, total, [rate for _, rate, _ in kinds], meaning)
+    facts = {"epsilon": value} | _facts(smallest, total, [rate or 1.0 for _, rate, _ in runs], meaning)
     if every is not None:
         events.require("every", every, total <= MOST_COUNTS * every, f"give at least {-(-total // MOST_COUNTS):,}")
         counts = [*range(every, total, every), total]
         facts["by_step"] = [[count, spent(count)[0]] for count in counts]
     if target is not None:
-        most = _most_steps(sampling, accountants[0])
-        facts["steps_left"] = _most(lambda more: spent(total + more)[0] <= target, most - total)
+        most = MOST_STEPS[accountants[0]] - total
+        facts["steps_left"] = _most(lambda more: spent(total + more)[0] <= target, most)
     return facts
 
 
@@ -166,11 +158,6 @@ def _phases(
         except ValueError:
             raise InputError(f"phases={text}: give NOISE:RATE:STEPS of each, such as 1:0.01:900.") from None
     return found
-
-
-def _most_steps(sampling: str, accountant: str) -> int:
-    """Return the largest number of steps that is computed; turns of bins are composed as distributions too."""
-    return MOST_STEPS["pld" if sampling == ALLOCATION else accountant]
 
 
 def _most(fits: Callable[[int], bool], limit: int) -> int | None:
@@ -214,10 +201,9 @@ def noise(
 
     events.require("epsilon", epsilon, 0 < epsilon < math.inf, "give a finite number above 0")
     accountants = _accountants(sampling, steps, delta, accountant)
-    rate = _checked(steps, delta, sampling_rate, sampling, accountants[-1], named=accountant)
 
     def release(sigma: float, by: str) -> events.Release:
-        return _release(sigma, sampling, rate, by, delta)
+        return _release(sigma, sampling, sampling_rate, by, delta)
 
     def smallest(by: str) -> float:
         sigma = accounting.noise_multiplier(epsilon, lambda sigma: release(sigma, by), steps)
@@ -244,93 +230,51 @@ def noise(
     meaning += _meaning(release(sigma, by), steps, epsilon, accountants)
     if epsilon > accounting.PLD_LIMIT / 2 and math.isnan(accounting.epsilon(release(0.999 * sigma, by), steps)):
         meaning = f"{meaning[:-1]}; with less noise it is not computed."
-    return {"noise_multiplier": sigma} | _facts(release(sigma, by), steps, [rate], meaning)
+    return {"noise_multiplier": sigma} | _facts(release(sigma, by), steps, [sampling_rate or 1.0], meaning)
 
 
-def _check_group(group: int, sampling: str, accountant: str | None, best_of: float | None) -> None:
-    """Raise InputError for a group whose epsilon is not known."""
-    if group == 1:
-        return
-    if sampling not in ("poisson", "none"):
-        raise InputError(f"no epsilon of a group is known with sampling {sampling}: use poisson or none.")
-    if sampling == "poisson" and accountant == "rdp":
-        raise InputError("accountant rdp does not know Poisson samples of a group: leave it out.")
-    if sampling == "poisson" and best_of is not None:
-        raise InputError("best_of is by Renyi DP, which does not know Poisson samples of a group: leave one out.")
+def _accountants(sampling: str, steps: int, delta: float, named: str | None, group: int = 1) -> tuple[str, ...]:
+    """Return the accountants from which the smallest bound is taken, those for the most steps last; all are proven.
 
-
-def _accountants(sampling: str, steps: int, delta: float, named: str | None) -> tuple[str, ...]:
-    """Return the accountants from which the smallest bound is taken; all of them are proven."""
+    Raises:
+        InputError: for an unknown name, an accountant that cannot be used, and too many steps.
+    """
+    from bench.privacy import events
     from bench.privacy.accounting import smallest_delta
 
+    check_name("sampling", sampling, events.SAMPLINGS)
+    known = tuple(by for by in events.SAMPLINGS[sampling].accountants if by in MOST_STEPS)
     if named is not None:
-        return (named,)
-    if sampling == "none":
-        return ("pld",)
-    fits = sampling == "poisson" and steps <= MOST_STEPS["pld"] and delta >= smallest_delta(steps)
-    return ("pld", "rdp") if fits else ("rdp",)
-
-
-def _checked(
-    steps: int, delta: float, sampling_rate: float | None, sampling: str, accountant: str, named: str | None
-) -> float:
-    """Return the sampling rate to account with; raises an InputError that names the option for an unusable value.
-
-    Args:
-        accountant: of those that are tried, the one for the most steps.
-        named: the accountant that was given.
-    """
-    from bench.privacy import accounting, events
-    from bench.privacy.events import schedules
-
-    samplings = (*events.SAMPLINGS, BINS, ALLOCATION)
-    check_name("sampling", sampling, samplings)
-    check_name("accountant", accountant, ACCOUNTANTS)
-    if (sampling, accountant) == ("fixed", "pld"):
-        raise InputError("accountant pld does not support sampling fixed: use accountant rdp.")
-    if sampling in (BINS, ALLOCATION) and named is not None:
-        raise InputError(f"sampling {sampling} has an accountant of its own: leave out accountant.")
-    smallest = accounting.smallest_delta(steps)
-    if (sampling, accountant) == ("poisson", "pld") and delta < smallest:
-        raise InputError(f"accountant pld is not exact below delta {smallest:g} here: leave it out, or use rdp.")
-    largest = _most_steps(sampling, accountant)
-    events.require("steps", steps, 1 <= steps <= largest, f"give 1 to {largest:,}")
-    events.check_delta("delta", delta)
-    if sampling_rate is None:
-        if sampling != "none":
-            raise InputError("sampling_rate is missing: give the fraction of the units in a round, or sampling none.")
-        return 1.0
-    events.require("sampling_rate", sampling_rate, 0 < sampling_rate <= 1, "give a fraction above 0 and at most 1")
-    if sampling == "none":
-        events.require("sampling_rate", sampling_rate, sampling_rate == 1, "leave it out with sampling none")
-    if sampling in (BINS, ALLOCATION):
-        bins = round(min(1 / sampling_rate, 1e300))  # the inverse of the smallest rates is infinite
-        most = schedules.MOST_BINS
-        is_inverse = 1 < bins <= most and math.isclose(sampling_rate * bins, 1, rel_tol=1e-6)
-        remedy = f"with sampling {sampling} it is 1/G, for G bins of 2 to {most:,}: give 0.5, 0.01 or the like"
-        events.require("sampling_rate", sampling_rate, is_inverse, remedy)
-    return sampling_rate
+        check_name("accountant", named, ACCOUNTANTS)
+        if ACCOUNTANTS[named] not in known:
+            raise InputError(f"accountant {named} does not know sampling {sampling}: leave it out.")
+        known = (ACCOUNTANTS[named],)
+    elif sampling == "poisson" and group > 1:
+        known = known[:1]  # the only one that knows it
+    if sampling == "poisson" and known[0] == "pld" and delta < (smallest := smallest_delta(steps)):
+        if len(known) == 1:
+            raise InputError(f"accountant pld is not exact below delta {smallest:g} here: leave it out, or use rdp.")
+        known = known[1:]
+    events.require("steps", steps, 1 <= steps <= MOST_STEPS[known[-1]], f"give 1 to {MOST_STEPS[known[-1]]:,}")
+    return tuple(by for by in known if steps <= MOST_STEPS[by])
 
 
 def _release(
-    sigma: float, sampling: str, sampling_rate: float, accountant: str, delta: float, group: int = 1
+    sigma: float, sampling: str, sampling_rate: float | None, accountant: str, delta: float, group: int = 1
 ) -> "Release":
-    """Return the release of a noise multiplier, by options as `_checked` checks them."""
+    """Return the release of these options.
+
+    Raises:
+        InputError: for a value that cannot be used.
+    """
     from bench.privacy import events
 
-    if sampling in (BINS, ALLOCATION):
-        bins = round(1 / sampling_rate)
-        return events.balls_in_bins_gaussian(sigma, num_bins=bins, delta=delta, afresh=sampling == ALLOCATION)
-    by = ACCOUNTANTS[accountant]
-    if group > 1 and sampling == "poisson":
-        return events.poisson_gaussian(sigma, sampling_rate=sampling_rate, accountant=by, delta=delta, group=group)
-    if group > 1:  # all of a group are in every sum, which moves by as many C
-        words = (
-            f"{events.gaussian(sigma, sampling=sampling, accountant=by, delta=delta).mechanism}, of which {group} are"
-        )
-        release = events.gaussian(sigma / group, sampling=sampling, accountant=by, delta=delta)
-        return release._replace(mechanism=f"{words} added or removed together")
-    return events.gaussian(sigma, sampling=sampling, sampling_rate=sampling_rate, accountant=by, delta=delta)
+    if sampling_rate is None:
+        if sampling != "none":
+            raise InputError("sampling_rate is missing: give the fraction of the units in a round, or sampling none.")
+        sampling_rate = 1.0
+    statement = {"sampling": sampling, "sampling_rate": sampling_rate, "delta": delta, "group": group}
+    return events.gaussian(sigma, accountant=accountant, **statement)
 
 
 def _meaning(

@@ -222,19 +222,18 @@ BAD = [
             ({"--accountant": "prv"}, "no accountant is called 'prv': choose from pld, rdp."),
             (
                 {"--sampling": "balls_in_bins", "--accountant": "pld"},
-                "sampling balls_in_bins has an accountant of its own: leave out accountant.",
+                "accountant pld does not know sampling balls_in_bins: leave it out.",
             ),
             *(
                 (
                     {"--sampling": "balls_in_bins", "--sampling-rate": rate},
-                    f"--sampling-rate={rate}: with sampling balls_in_bins it is 1/G, for G bins of 2 to 100,000: give "
-                    "0.5, 0.01 or the like.",
+                    f"--sampling-rate={rate}: for bins it is 1/G, of G = 2 to 100,000: give 0.5, 0.01 or the like.",
                 )
                 for rate in (1e-310, 0.03, 0.9, 1.0)
             ),
             (
                 {"--sampling": "fixed", "--accountant": "pld"},
-                "accountant pld does not support sampling fixed: use accountant rdp.",
+                "accountant pld does not know sampling fixed: leave it out.",
             ),
             (
                 {"--accountant": "pld", "--delta": 1e-15, "--steps": 100_000},
@@ -346,16 +345,16 @@ def test_the_best_of_runs_is_that_of_selection():
         "--phases=-1:0.01:900: noise_multiplier=-1.0": PHASES | {"--phases": "-1:0.01:900"},
         "--phases=1:2:900: sampling_rate=2.0": PHASES | {"--phases": "1:0.01:900,1:2:900"},
         "--phases are 101: give at most 100": PHASES | {"--phases": ",".join(["1:0.01:9"] * 101)},
-        "--best-of is by Renyi DP, which is not that of accountant pld": SHORT
+        "--best-of is by Renyi DP, and the epsilon of accountant pld is not": SHORT
         | {"--best-of": 2, "--accountant": "pld"},
-        "which is not that of sampling random_allocation": SHORT | {"--best-of": 2, "--sampling": "random_allocation"},
-        "sampling random_allocation has an accountant of its own": SHORT
+        "the epsilon of sampling random_allocation is not": SHORT | {"--best-of": 2, "--sampling": "random_allocation"},
+        "accountant rdp does not know sampling random_allocation": SHORT
         | {"--sampling": "random_allocation", "--accountant": "rdp"},
         "--steps=1000000000000: give 1 to 10,000,000": SHORT | {"--sampling": "random_allocation", "--steps": 10**12},
         "--every=1: give at least 1,000,000,000": SHORT | {"--every": 1, "--steps": 10**12},
         "no epsilon of a group is known with sampling fixed": SHORT | {"--group": 3, "--sampling": "fixed"},
-        "accountant rdp does not know Poisson samples of a group": SHORT | {"--group": 3, "--accountant": "rdp"},
-        "--best-of is by Renyi DP, which does not know": SHORT | {"--group": 3, "--best-of": 2},
+        "Renyi DP does not know Poisson samples of a group": SHORT | {"--group": 3, "--accountant": "rdp"},
+        "--best-of is by Renyi DP, and the epsilon of a group is not": SHORT | {"--group": 3, "--best-of": 2},
         "--best-of=0.5: give a number from 1 on": SHORT | {"--best-of": 0.5},
         "--every=0: give a number from 1 on": SHORT | {"--every": 0},
         "--every=1: give at least 10": SHORT | {"--every": 1, "--steps": 10_000},

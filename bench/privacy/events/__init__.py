@@ -5,7 +5,8 @@ accountant. Each states what is protected, against whom and under which relation
 its meaning.
 
 `release`: the type of a release, and its known words. `gaussian_sums`, `laplace_sums`: noisy sums. `schedules`: sums
-in public schedules. `combined`: runs made of several releases. All names are imported from here.
+in public schedules. `samplings`: sums by name. `combined`: runs made of several releases. All names are imported from
+here.
 """
 
 from bench.privacy.events.combined import (
@@ -17,13 +18,10 @@ from bench.privacy.events.combined import (
     preceded_by,
 )
 from bench.privacy.events.gaussian_sums import (
-    GAUSSIAN_ACCOUNTANTS,
     MOST_IN_GROUP,
-    SAMPLINGS,
     bounded_participation_gaussian,
     fixed_size_gaussian,
     full_gaussian,
-    gaussian,
     gaussian_readings,
     poisson_gaussian,
 )
@@ -40,6 +38,7 @@ from bench.privacy.events.release import (
     checked,
     require,
 )
+from bench.privacy.events.samplings import SAMPLINGS, gaussian
 from bench.privacy.events.schedules import (
     BallsInBinsDpEvent,
     balls_in_bins_gaussian,
@@ -54,7 +53,6 @@ __all__ = [
     "ACCOUNTANTS",
     "ADD_OR_REMOVE",
     "EVERYBODY",
-    "GAUSSIAN_ACCOUNTANTS",
     "MOST_IN_GROUP",
     "PRIVACY_UNITS",
     "REPLACE",

@@ -10,7 +10,6 @@ from typing import Any
 
 import dp_accounting.dp_event as dp
 
-from bench.errors import InputError, check_name
 from bench.privacy.events.release import (
     ADD_OR_REMOVE,
     EVERYBODY,
@@ -23,9 +22,7 @@ from bench.privacy.events.release import (
     unsampled,
 )
 
-SAMPLINGS = ("poisson", "fixed", "none")
 MOST_IN_GROUP = 1000  # of units that are added or removed together
-GAUSSIAN_ACCOUNTANTS = ("rdp", "rdp_wide", "pld")  # of `gaussian`, where pld is exact if nothing is sampled
 
 
 def poisson_gaussian(
@@ -241,40 +238,6 @@ def gaussian_readings(
         "tight": tight._replace(sound=poisson),
         "worst_case": worst_case,
     }
-
-
-def gaussian(
-    noise_multiplier: float,
-    *,
-    sampling: str,
-    sampling_rate: float = 1.0,
-    accountant: str = "rdp",
-    delta: float,
-    privacy_unit: str = "user",
-    protects_against: str = EVERYBODY,
-) -> Release:
-    """Return the Gaussian release of a sampling and an accountant given by name.
-
-    poisson: add-or-remove, any. fixed: replace-one, rdp or rdp_wide. none: add-or-remove, any; pld is the exact closed
-    form of composed Gaussians there, and `sampling_rate` must be 1.
-
-    Args:
-        sampling, accountant: names in SAMPLINGS and GAUSSIAN_ACCOUNTANTS.
-
-    Raises:
-        InputError: for another name or pair.
-    """
-    check_name("sampling", sampling, SAMPLINGS)
-    check_name("accountant", accountant, GAUSSIAN_ACCOUNTANTS)
-    statement: dict[str, Any] = {"delta": delta, "privacy_unit": privacy_unit, "protects_against": protects_against}
-    if sampling == "none":
-        require("sampling_rate", sampling_rate, sampling_rate == 1, "without sampling leave it out")
-        return full_gaussian(noise_multiplier, accountant="gdp" if accountant == "pld" else accountant, **statement)
-    if sampling == "poisson":
-        return poisson_gaussian(noise_multiplier, sampling_rate=sampling_rate, accountant=accountant, **statement)
-    if accountant == "pld":
-        raise InputError("accountant pld does not know fixed-size samples: take rdp or rdp_wide, or sampling poisson.")
-    return fixed_size_gaussian(noise_multiplier, sampling_rate=sampling_rate, accountant=accountant, **statement)
 
 
 def noise_in_words(noise_multiplier: float) -> str:

@@ -84,10 +84,10 @@ def test_replace_one_counts_the_noise_half():
         ({"sampling_rate": 1.5}, "sampling_rate=1.5: give a fraction above 0 and at most 1."),
         ({"delta": 0.0}, "delta=0.0: give a probability from 1e-20 to below 1."),
         ({"sampling": "poison"}, "no sampling is called 'poison': did you mean poisson?"),
-        ({"sampling": "none"}, "sampling_rate=0.1: without sampling leave it out."),
+        ({"sampling": "none"}, "sampling_rate=0.1: leave it out with sampling none."),
         (
             {"sampling": "fixed", "accountant": "pld"},
-            "accountant pld does not know fixed-size samples: take rdp or rdp_wide, or sampling poisson.",
+            "accountant pld does not know sampling fixed: use rdp_wide or rdp.",
         ),
     ],
 )
