@@ -2,8 +2,6 @@
 
 import csv
 import hashlib
-import json
-import os
 import re
 import warnings
 from collections import Counter
@@ -12,7 +10,6 @@ from decimal import Decimal, InvalidOperation
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
@@ -29,17 +26,9 @@ KINDS = {  # ending -> what such a file is, and what to do where it cannot be re
 ENDINGS = tuple(KINDS)
 MOST_CLASSES = 1000
 EMPTY = ("", "NA", "N/A", "NaN", "nan", "null")  # the content of a CSV's cell without a number or a class
-NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # of a folder column=value whose files have none in that column
 NAMELESS = r"\s*|Unnamed: [0-9]+"  # the column of row numbers that pandas writes, and what it calls it once it is read
-WORDS, WHOLE, DECIMAL, TRUTH = "words", "whole numbers", "numbers with a decimal point", "true and false"  # kinds
 ROUNDED = r"[+-]?[0-9](?:\.[0-9]*)?[eE]\+(?:1[5-9]|[2-9][0-9])"  # as programs write whole numbers that they rounded
 EXACT = "give names or whole numbers"  # the remedy for a column of numbers that may have been rounded
-TEXT_OF = {  # kind -> how a CSV file beside a Parquet file of that kind writes the same words
-    WORDS: "(?s:.*)",
-    WHOLE: "-?(?:0|[1-9][0-9]*)",
-    TRUTH: "True|False",
-    DECIMAL: "(?!)",  # in several ways, so in none
-}
 
 
 class Clients(NamedTuple):
@@ -64,27 +53,15 @@ class Clients(NamedTuple):
         return np.unique(self.clients, return_counts=True)[1]
 
 
-class FileTable(NamedTuple):
-    """One file.
-
-    cells: one example a row; client and classes are words, None where a cell is empty.
-    kinds: column of words -> its kind; not of a CSV file, whose text can be of any.
-    """
-
-    cells: pd.DataFrame
-    kinds: dict[str, str]
-
-
 @cache
 def client_table(path: Path, client: str, label: str, regression: bool) -> Clients:
     """Return the examples of a table, their clients as words.
 
     Clients and classes are compared as words, as the files have them: a client is one user in whatever file its
-    examples are. So a column must be of one kind in all files, and no two of its words may be the same number.
+    examples are. So no two of its words may be the same number.
 
     Args:
-        path: of a file, or of a folder of files, which are read in the order of their names. A folder in it that is
-            called column=value, as programs write that partition a table, is a column of its files.
+        path: of a file, or of a folder of files, which are read in the order of their names.
         client, label: columns; all others are features.
         regression: whether labels are numbers to predict, and not classes.
 
@@ -95,9 +72,9 @@ def client_table(path: Path, client: str, label: str, regression: bool) -> Clien
         raise InputError(f"column {client!r} is given as both client and label: name two columns")
     files = _files(path)
     words = (client,) if regression else (client, label)
-    tables = [_with_folders(_read(file, words), file, path) for file in files]
-    columns = list(tables[0].cells.columns)
-    for file, (cells, _) in zip(files, tables, strict=True):
+    tables = [_read(file, words) for file in files]
+    columns = list(tables[0].columns)
+    for file, cells in zip(files, tables, strict=True):
         for column in (client, label):
             if column not in cells.columns:
                 has = cut(", ".join(cells.columns))
@@ -107,9 +84,7 @@ def client_table(path: Path, client: str, label: str, regression: bool) -> Clien
             raise InputError(f"{file} has other columns than {files[0]}: give all files the same columns")
         for column in columns:
             _check(file, column, cells[column], number=column not in words)
-    for column in columns:
-        (_one_kind if column in words else _one_kind_of_number)(files, tables, column)
-    rows = pd.concat([table.cells[columns] for table in tables], ignore_index=True)
+    rows = pd.concat([cells[columns] for cells in tables], ignore_index=True)
     features = [column for column in columns if column not in (client, label)]
     if not features:
         raise InputError(f"{path} has no columns other than {client!r} and {label!r}: add features")
@@ -136,31 +111,18 @@ def is_table(path: Path) -> bool:
 
 
 def _files(path: Path) -> list[Path]:
-    files = [] if path.is_dir() else [path]
-    for folder, folders, names in os.walk(path):
-        folders[:] = [name for name in folders if name.lstrip().find("=") > 0]
-        files += [Path(folder, name) for name in names if Path(name).suffix in ENDINGS and name[0] not in "._"]
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    files = [file for file in files if file == path or (file.suffix in ENDINGS and file.name[0] not in "._")]
     for file in files:
         if not file.is_file():
             raise InputError(f"{file} is not a regular file: give CSV or Parquet files")
     if not files:
         raise InputError(f"{path} has no file that ends in {' or '.join(ENDINGS)}: put some there")
-    return sorted(files)
+    return files
 
 
-def _with_folders(table: FileTable, file: Path, path: Path) -> FileTable:
-    """Return a table with a column for each folder column=value between it and `path`."""
-    cells = table.cells
-    for name in file.relative_to(path).parts[:-1]:
-        column, _, value = unquote(name).partition("=")
-        if column in cells.columns:
-            raise InputError(f"{file} and its folder {name} both have a column {shown(column)}: leave one out")
-        cells = cells.assign(**{column: pd.Series(None if value == NO_VALUE else value, cells.index, object)})
-    return table._replace(cells=cells)
-
-
-def _read(file: Path, words: Sequence[str]) -> FileTable:
-    """Return a file, with these columns read as words."""
+def _read(file: Path, words: Sequence[str]) -> pd.DataFrame:
+    """Return a file, one example a row, with these columns read as words, None where a cell is empty."""
     try:
         return (_parquet if file.suffix == ".parquet" else _csv)(file, words)
     except InputError:
@@ -175,7 +137,7 @@ def _read(file: Path, words: Sequence[str]) -> FileTable:
         raise InputError(f"{file} cannot be read as {kind} ({cut(in_one_line(error))}): {remedy}") from None
 
 
-def _csv(file: Path, words: Sequence[str]) -> FileTable:
+def _csv(file: Path, words: Sequence[str]) -> pd.DataFrame:
     names, separator = _header(file)
     empty = {column: [""] if column in words else list(EMPTY) for column in names}
     with warnings.catch_warnings():
@@ -203,94 +165,32 @@ def _csv(file: Path, words: Sequence[str]) -> FileTable:
                 f"{file}: {shown(label)} is {word} in row {row}, as some programs write what is missing: leave the row "
                 "out, or give that class another name"
             )
-    return FileTable(table, {})
+    return table
 
 
-def _parquet(file: Path, words: Sequence[str]) -> FileTable:
+def _parquet(file: Path, words: Sequence[str]) -> pd.DataFrame:
     content = pq.ParquetFile(file).read()
-    content = content.drop_columns(sorted(_row_names(content.schema) & {*content.column_names} - {*words}))
     _check_names(file, content.column_names)
-    for place, field in enumerate(content.schema):
-        if pa.types.is_decimal(field.type) and field.name not in words:
-            content = content.set_column(place, field.name, content.column(place).cast(pa.float64()))
-    of_words = {column: content[column] for column in words if column in content.column_names}
-    # The numbers of a column do not depend on what pandas noted beside it, which can be damaged.
-    table = content.to_pandas(ignore_metadata=True)
-    kinds = {}
-    for column, values in of_words.items():
-        kinds[column], table[column] = _words(file, column, values, client=column == words[0])
-    return FileTable(table, kinds)
+    table = content.to_pandas().reset_index(drop=True)  # without the names of rows that pandas may have written
+    for column in words:
+        if column in content.column_names:
+            table[column] = _words(file, column, content[column], client=column == words[0])
+    return table
 
 
-def _row_names(schema: pa.Schema) -> set[str]:
-    """Return the columns in which pandas stored the names of the rows, which are no features.
+def _words(file: Path, column: str, values: pa.ChunkedArray, *, client: bool) -> pd.Series:
+    """Return the values of a column as words, None where there are none, [row].
 
     Raises:
-        ValueError: where the note that pandas adds to a file is damaged.
-    """
-    try:
-        note = (schema.metadata or {}).get(b"pandas")
-        return {name for name in json.loads(note)["index_columns"] if isinstance(name, str)} if note else set()
-    except (ValueError, TypeError, KeyError, RecursionError):
-        raise ValueError("its pandas metadata are damaged") from None
-
-
-def _words(file: Path, column: str, values: pa.ChunkedArray, *, client: bool) -> tuple[str, pd.Series]:
-    """Return the kind of a column, and its values as words, None where there are none, [row].
-
-    Raises:
-        InputError: for values that are not words, and for numbers that may have been rounded or are no names.
+        InputError: for values that are not words or whole numbers; classes may have a decimal point.
     """
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     kind = values.type
-    if pa.types.is_boolean(kind):
-        return TRUTH, pd.Series([None if value is None else str(value) for value in values.to_pylist()], dtype=object)
-    if pa.types.is_floating(kind):
-        numbers = values.to_pandas()
-        largest_exact = 2.0 ** (np.finfo(kind.to_pandas_dtype()).nmant + 1)  # up to here, whole numbers are not rounded
-        for wrong, fault in (
-            (numbers.abs() > largest_exact, "which may be rounded"),
-            (client & (numbers % 1 != 0) & numbers.notna(), "which names no client"),
-        ):
-            if wrong.any():
-                row = int(np.argmax(wrong))
-                raise InputError(f"{file}: {column!r} has {numbers[row]} in row {row + 1}, {fault}: {EXACT}")
-        return DECIMAL, pd.Series(numbers.to_numpy(str), dtype=object).where(numbers.notna(), None)
-    is_whole = pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
-    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    if not (is_whole or text or pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_null(kind)):
+    known = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.types.is_boolean, pa.types.is_null)
+    if not (any(is_kind(kind) for is_kind in known) or (pa.types.is_floating(kind) and not client)):
         raise InputError(f"{file}: {column!r} has values of type {kind}: write them as words or whole numbers")
-    return WHOLE if is_whole else WORDS, pd.Series(values.cast(pa.large_string()).to_pylist(), dtype=object)
-
-
-def _one_kind(files: Sequence[Path], tables: Sequence[FileTable], column: str) -> None:
-    """Refuse a column of words that is of another kind in another file."""
-    kinds = {table.kinds[column]: file for file, table in zip(files, tables, strict=True) if column in table.kinds}
-    remedy = "write it as one kind in all files, best as words"
-    if len(kinds) > 1:
-        (kind, origin), (other, file), *_ = kinds.items()
-        raise InputError(f"{file}: {column!r} has {other}, but {origin} has {kind}: {remedy}")
-    for kind, origin in kinds.items():
-        for file, table in zip(files, tables, strict=True):
-            words = table.cells[column]
-            fit = words.str.fullmatch(TEXT_OF[kind]).to_numpy(bool) if len(words) else np.ones(1, bool)
-            if column not in table.kinds and not fit.all():
-                row = int(np.argmin(fit))
-                raise InputError(
-                    f"{file}: {column!r} has {shown(words[row])} in row {row + 1}, but {origin} has {kind}: {remedy}"
-                )
-
-
-def _one_kind_of_number(files: Sequence[Path], tables: Sequence[FileTable], column: str) -> None:
-    """Refuse a column of numbers that has true and false in another file."""
-    kinds = {
-        pd.api.types.is_bool_dtype(table.cells[column]): file
-        for file, table in zip(files, tables, strict=True)
-        if len(table.cells)
-    }
-    if len(kinds) > 1:
-        raise InputError(f"{kinds[True]}: {column!r} has {TRUTH}, but {kinds[False]} has numbers: write numbers in all")
+    return pd.Series(values.cast(pa.large_string()).to_pylist(), dtype=object)
 
 
 def _header(file: Path) -> tuple[list[str], str]:

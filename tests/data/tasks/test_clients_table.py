@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.comparison.problems import own_clients, problem
-from bench.data.read.tables import NO_VALUE, client_table
 from bench.data.tasks.by_user import BY_USER
 from bench.data.tasks.clients_file import clients_file, read_clients
 from bench.errors import InputError
@@ -108,7 +107,7 @@ WRONG = [  # the table, options, what is said
 
 
 def test_what_spreadsheets_and_databases_write_is_read(csv, tmp_path):
-    """Semicolons, spaces in the header, decimals, numbers as text, and a folder for each client."""
+    """Semicolons, spaces in the header, decimals, and numbers as text."""
     task = clients_file(0, path=csv)
     text = csv.read_text()
     (tmp_path / "semicolons.csv").write_text(text.replace(",", ";"))
@@ -116,20 +115,12 @@ def test_what_spreadsheets_and_databases_write_is_read(csv, tmp_path):
     exact = pa.Table.from_pandas(TABLE, preserve_index=False)
     exact = exact.set_column(2, "y", exact["y"].cast(pa.decimal128(30, 3)))
     pq.write_table(exact, tmp_path / "decimals.parquet")
-    TABLE.to_parquet(tmp_path / "folders", partition_cols=["client"], index=False)
     TABLE.astype({"y": str}).to_parquet(tmp_path / "text.parquet", index=False)
-    for name in ("semicolons.csv", "spaces.csv", "decimals.parquet", "text.parquet", "folders"):
+    for name in ("semicolons.csv", "spaces.csv", "decimals.parquet", "text.parquet"):
         same(task, clients_file(0, path=tmp_path / name))
     (tmp_path / "long.csv").write_text(text.replace(".0,", "0" * 25 + ","))
     inputs = read_clients(tmp_path / "long.csv").inputs
     np.testing.assert_array_equal(inputs[:, 0], (1e25 * np.arange(45)).astype(np.float32))
-    (tmp_path / "twice" / "client=b").mkdir(parents=True)
-    TABLE.to_csv(tmp_path / "twice" / "client=b" / "more.csv", index=False)
-    with pytest.raises(InputError, match="and its folder client=b both have a column 'client'"):
-        clients_file(0, path=tmp_path / "twice")
-    (tmp_path / "folders" / "client=b").rename(tmp_path / "folders" / f"client={NO_VALUE}")
-    with pytest.raises(InputError, match="'client' is empty in row 1"):
-        client_table.__wrapped__(tmp_path / "folders", "client", "label", False)
 
 
 def test_a_name_of_two_columns_of_a_parquet_file_is_refused(tmp_path):
