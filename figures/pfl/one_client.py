@@ -25,6 +25,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame):
     """A row of panels for the settings of each program, the larger clipping norm first; a column for each data set."""
+    table = table[table.groupby("dataset")["batch_size"].transform("nunique") > 1]  # others are in Table 5
     names = style.present(table, "dataset", common.DATASETS)
     recipes = table[RECIPE].drop_duplicates().sort_values(RECIPE, ascending=False)
     size = (4.6 * len(names) + 0.9, 3.4 * len(recipes) + 1.0)
