@@ -9,7 +9,7 @@ is the reason.
 
 import pandas as pd
 
-from bench.analysis import select, style
+from bench.analysis import style
 from figures.p2p import common, drawing, private
 from figures.shared.figure import Figure
 
@@ -27,14 +27,9 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     rows = common.part(runs, algorithm="private CD", calibration=common.PUBLISHED, start="propagation")
     rows = private.named(rows[(rows["rounds"] == rows["num_rounds"]) & (rows["target_epsilon"] == private.EPSILON)])
     rows = rows.assign(series=rows["allocation"].astype(object).map(ALLOCATIONS))  # in the order of these words
-    frames = [
-        common.curves(
-            rows, by=["series", "variant", "allocation", "calibration"], x="max_updates", y=y, carry=common.EPSILONS
-        )
-        for y in private.METRICS
-    ]
-    facts = select.where_from(runs) | {name: runs[name].iloc[0] for name in common.PRIVACY}
-    return pd.concat(frames, ignore_index=True).assign(origin=common.HERE, **facts)
+    by = ["series", "variant", "allocation", "calibration"]
+    frames = [common.curves(rows, by=by, x="max_updates", y=y, carry=common.EPSILONS) for y in private.METRICS]
+    return common.from_here(pd.concat(frames, ignore_index=True), runs)
 
 
 def apart(table: pd.DataFrame) -> str:
@@ -60,22 +55,19 @@ def draw(table: pd.DataFrame):
         style.ticks(ax, sorted(table["x"].unique()), base=2)
         ax.set(xlabel="updates per agent, $T/n$", ylabel=f"final {drawing.NAMES[y]}")
     style.percent(axes[1].yaxis)
+    epsilons = common.here(table)["epsilon"]
+    epsilons = epsilons[epsilons > 0]
+    spent = dict.fromkeys(f"{value:.2g}" for value in (epsilons.min(), epsilons.max()))
     return style.finish(
         figure,
         table,
         "How to spend a privacy budget over time (after Bellet et al. 2018, Proposition 2)",
         [drawing.handles(look)],
-        f"{common.privacy_note(table)} {_epsilon_note(table)}",
+        f"{common.privacy_note(table)} Nominal epsilon of all updates together: {' to '.join(spent)}.",
         common.true_note(table),
         "Both uneven splits require the order of all wake-ups in advance, which an agent does not know.",
         differs=f"The paper has no such experiment. {apart(table)}".strip(),
     )
-
-
-def _epsilon_note(table: pd.DataFrame) -> str:
-    """Return a sentence with the nominal epsilons of the points."""
-    spent = sorted({f"{value:.2g}" for value in common.here(table)["epsilon"] if value > 0})
-    return f"Nominal epsilon of all updates together: {spent[0]}" + (f" to {spent[-1]}." if len(spent) > 1 else ".")
 
 
 FIGURE = Figure(about=__doc__, sweeps=("p2p_private",), table=table, draw=draw)

@@ -93,9 +93,9 @@ def ends_against_published(runs: pd.DataFrame) -> list[Cells]:
     """Deviation of CD's final objective and accuracy from the published ones, from the short descent where the
     published curves start."""
     rows = fig1.candidates(runs)
-    rows, found = rows[(rows["series"] == "CD") & (rows["variant"] == common.DESCENT)], []
+    rows, found = rows[common.matching(rows, series="CD", variant=common.DESCENT)], []
     points = published("p2p_fig1")
-    points = points[(points["series"] == "CD") & (points["x_name"] == "iterations")].sort_values("x")
+    points = points[common.matching(points, series="CD", x_name="iterations")].sort_values("x")
     last = round(points["x"].max(), -1)
     require(rows["iterations"], [last], "iterations")
     for y in fig1.METRICS:
@@ -116,7 +116,7 @@ def _ends(runs: pd.DataFrame, epsilon: float = private.EPSILON, starts: Sequence
     frames = []
     for start in starts:
         rows = common.part(runs, algorithm="private CD", start=STARTS[start])
-        rows = common.final(rows[private.as_published(rows, epsilon)])
+        rows = common.final(rows[common.matching(rows, **private.AS_PUBLISHED, target_epsilon=epsilon)])
         require(rows[T_N], private.updates_published(), "T/n", f", {start} start, epsilon {epsilon:g}")
         frames.append(rows[rows[T_N].isin(private.updates_published())].assign(begin=start))
     return pd.concat(frames, ignore_index=True)
@@ -151,8 +151,8 @@ def by_updates(runs: pd.DataFrame, none: bool) -> Cells:
     rows = _ends(runs)
     if none:
         for start, name in STARTS.items():
-            first = common.part(runs, algorithm="private CD", start=name)
-            first = first[private.as_published(first) & (first["rounds"] == 0)].drop_duplicates(select.REPETITION)
+            wanted = private.AS_PUBLISHED | {"target_epsilon": private.EPSILON, "start": name, "rounds": 0}
+            first = common.part(runs, algorithm="private CD", **wanted).drop_duplicates(select.REPETITION)
             rows = pd.concat([rows, first.assign(begin=start, **{T_N: 0.0})], ignore_index=True)
     return _cells(rows, T_N, ["begin"], "objective", -1.0 if none else 1.0)
 
@@ -203,19 +203,23 @@ def _rows_at_published(rows: pd.DataFrame, series: Sequence[str], x: str, figure
     return rows
 
 
+def _rows_of_curves(runs: pd.DataFrame, series: Sequence[str]) -> pd.DataFrame:
+    """Return the rows of these curves of Figure 2c, at the paper's mu."""
+    rows = common.as_published(runs)
+    return _rows_at_published(rows[rows["variant"] == ""], series, P, "p2p_fig2c")
+
+
 def by_features(runs: pd.DataFrame, series: Sequence[str], fewest: float = 0.0) -> Cells:
     """Accuracy of curves of Figure 2c, from a number of features on."""
-    rows = common.as_published(runs)
-    rows = _rows_at_published(rows[rows["variant"] == ""], series, P, "p2p_fig2c")
+    rows = _rows_of_curves(runs, series)
     return _cells(rows[rows[P] >= fewest], "series", [P], Y)
 
 
 def off_features(runs: pd.DataFrame, series: Sequence[str]) -> Cells:
     """Deviation of accuracies from those of Figure 2c, at the paper's mu."""
     require(runs["mu"], [common.PAPER_MU], "mu")
-    rows = common.as_published(runs)
-    rows = _rows_at_published(rows[rows["variant"] == ""], series, P, "p2p_fig2c")
-    return _deviations(rows, "series", [P], Y, published("p2p_fig2c").set_index(["series", "x"])["y"])
+    printed = published("p2p_fig2c").set_index(["series", "x"])["y"]
+    return _deviations(_rows_of_curves(runs, series), "series", [P], Y, printed)
 
 
 def with_local(runs: pd.DataFrame, smallest: str) -> Cells:
@@ -238,8 +242,7 @@ def with_right_noise(runs: pd.DataFrame, budget: str, variant: str = "") -> Cell
     """Accuracy of a budget with noise of the right size, its kind as the series, and of exact local models."""
     rows = common.tuned_runs(runs, [PUBLISHED, CLIPPED, GAUSSIAN])
     local = rows[(rows["series"] == LOCAL) & (rows["variant"] == EXACT)]
-    noisy = rows[(rows["series"] == budget) & (rows["variant"] == variant)]
-    noisy = noisy[noisy["calibration"].isin([CLIPPED, GAUSSIAN])]
+    noisy = rows[common.matching(rows, series=budget, variant=variant, calibration=[CLIPPED, GAUSSIAN])]
     rows = pd.concat([local, noisy.assign(series=noisy["calibration"])])
     return _cells(_rows_at_published(rows, [CLIPPED, GAUSSIAN, LOCAL], P, "p2p_fig2c"), "series", [P], Y)
 
@@ -344,8 +347,7 @@ def _rows_by_range(runs: pd.DataFrame) -> pd.DataFrame:
     free = common.final(common.part(runs, algorithm="CD", instances="validation"))
     mu = select.choose(free, by=[P, R], over="mu", on=Y, best="max")[[P, R, "mu"]]
     noisy = common.part(runs, algorithm="private CD").merge(mu, on=[P, R, "mu"])
-    tested, others = (common.final(common.part(noisy, instances=kind)) for kind in ("test", "validation"))
-    return select.tuned_elsewhere(tested, others, by=[P, R, "budget"], over=["num_updates"], on=Y, best="max")
+    return common.tuned_elsewhere(noisy, [P, R, "budget"], ["num_updates"])
 
 
 def noise_of_the_legend(runs: pd.DataFrame) -> Margin:

@@ -21,6 +21,7 @@ from figures.shared import edges
 from figures.shared.derived import derived
 from figures.shared.published import HERE
 from figures.shared.published import PUBLISHED as OF_PAPER
+from figures.shared.runs import at_end
 
 LOCAL, NON_PRIVATE = "local", "non-private"
 EXACT, DESCENT = "exact minimisers", "short descent"  # of the local objectives, where the paper names no solver
@@ -93,9 +94,7 @@ def labelled(table: pd.DataFrame, runs: pd.DataFrame, figure: str, **shown) -> p
         shown: column -> values to which the published points are kept.
     """
     points = published(figure)
-    for name, values in shown.items():
-        points = points[points[name].isin(values)]
-    return pd.concat([from_here(table, runs), points], ignore_index=True)
+    return pd.concat([from_here(table, runs), points[matching(points, origin=OF_PAPER, **shown)]], ignore_index=True)
 
 
 def from_here(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
@@ -106,10 +105,7 @@ def from_here(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 
 def here(table: pd.DataFrame, **values) -> pd.DataFrame:
     """Return the rows of the runs here, without the published points, with these values."""
-    chosen = table["origin"] == HERE
-    for name, value in values.items():
-        chosen &= table[name] == value
-    return table[chosen]
+    return table[matching(table, origin=HERE, **values)]
 
 
 def compared(table: pd.DataFrame) -> pd.DataFrame:
@@ -118,7 +114,7 @@ def compared(table: pd.DataFrame) -> pd.DataFrame:
     measured, printed = here(table), table[table["origin"] == OF_PAPER]
     frames = []
     for (series, variant, x_name, y_name), line in measured.groupby(["series", "variant", "x_name", "y_name"]):
-        points = printed[(printed["series"] == series) & (printed["x_name"] == x_name) & (printed["y_name"] == y_name)]
+        points = printed[matching(printed, series=series, x_name=x_name, y_name=y_name)]
         line = line.sort_values("x")
         if x_name in CONTINUOUS:
             points = points[points["x"] <= BEYOND * line["x"].max()]
@@ -174,8 +170,7 @@ def true_note(table: pd.DataFrame) -> str:
 
 def published_note(table: pd.DataFrame) -> str:
     """Return a sentence with the source of the published curves; empty where there are none."""
-    any_published = (table["origin"] == OF_PAPER).any()
-    return "Pale: published, from the paper's vector graphics." if any_published else ""
+    return "Pale: published, from the paper's vector graphics." if (table["origin"] == OF_PAPER).any() else ""
 
 
 # ---- What was tuned, on other problem instances ----
@@ -186,9 +181,22 @@ def with_edges(tuned: pd.DataFrame, others: pd.DataFrame, by: Sequence[str], ove
     return edges.of_settings(tuned, others, by, over, {"num_updates": FEWEST_UPDATES})
 
 
+def tuned_elsewhere(
+    rows: pd.DataFrame, by: Sequence[str], over: Sequence[str], on: str = "test_accuracy", best: str = "max"
+) -> pd.DataFrame:
+    """Return the final rows on test instances at the settings that are best on validation instances, with "edge".
+
+    Raises:
+        InputError: where there are no runs on one of them.
+    """
+    tested, others = (final(part(rows, instances=kind)) for kind in ("test", "validation"))
+    tuned = select.tuned_elsewhere(tested, others, by=by, over=over, on=on, best=best)
+    return with_edges(tuned, others, by, over)
+
+
 def _tuning_mu(runs: pd.DataFrame) -> pd.DataFrame:
     """Final rows of coordinate descent without privacy on the instances to tune on."""
-    return final(part(runs, algorithm="CD", instances="validation"))
+    return at_end(part(runs, algorithm="CD", instances="validation"))
 
 
 @derived
@@ -199,10 +207,6 @@ def tuned_mu(runs: pd.DataFrame) -> float:
     """
     others = _tuning_mu(runs)
     best = select.choose(others, by=["algorithm"], over="mu", on="test_accuracy", best="max")["mu"]
-    if best.empty:
-        raise InputError(
-            "no finite accuracy without privacy on instances to tune on: run the whole sweep, without --where"
-        )
     return float(best.iloc[0])
 
 
@@ -220,10 +224,7 @@ def tuned_private(
     rows = part(runs, algorithm=algorithm, calibration=calibration, **({} if mu is None else {"mu": mu}))
     if algorithm == ONE_RELEASE:
         rows = rows.assign(num_updates=0.0)
-    tested, others = (final(part(rows, instances=kind)) for kind in ("test", "validation"))
-    by = ["num_features", "budget"]
-    tuned = select.tuned_elsewhere(tested, others, by=by, over=SETTINGS, on="test_accuracy", best="max")
-    return with_edges(tuned, others, by, SETTINGS)
+    return tuned_elsewhere(rows, ["num_features", "budget"], SETTINGS)
 
 
 def local_rows(runs: pd.DataFrame, algorithm: str = "local") -> list[pd.DataFrame]:

@@ -1,5 +1,6 @@
 """The look of the figures of Bellet et al. 2018: a colour and a marker for each series, published curves paler."""
 
+import itertools
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -8,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from bench.analysis import style
-from figures.p2p.common import LOCAL, NON_PRIVATE, budget_of, here
+from figures.p2p.common import DESCENT, EXACT, LOCAL, NON_PRIVATE, budget_of, here, matching
 from figures.shared.published import PUBLISHED
 
 MARKERS = "osD^vP"
@@ -23,7 +24,6 @@ SCALE = ["#e6a532", "#e07b39", "#c8443c", "#a02c6b", "#7a3b9a", "#3c78b4"]  # of
 GREY: style.Look = {"color": "#b4b4b4", "linestyle": "-", "linewidth": 3.2, "alpha": 0.75, "zorder": 1.5, "marker": ""}
 NEUTRAL: style.Look = {"color": "#444444"}  # of a legend entry that is about several series
 SECOND: style.Look = {"linestyle": (0, (4, 2))}
-FURTHER = [(0, (1, 1.2)), (0, (6, 2, 1, 2)), (0, (6, 2, 1, 2, 1, 2)), (0, (9, 3))]  # line styles after the second
 NAMES = {
     "iterations": "iterations",
     "vectors_sent": "vectors sent",
@@ -38,17 +38,9 @@ def looks(series: Iterable[str]) -> dict[str, style.Look]:
     """Return a look for each series: its own, or the next of the ordered colours."""
     series = list(series)
     ordered = [name for name in series if name not in LOOKS]
-    scale = {
-        name: {"color": SCALE[place % len(SCALE)], "marker": MARKERS[place % len(MARKERS)]}
-        for place, name in enumerate(ordered)
-    }
-    return {name: LOOKS.get(name) or scale[name] for name in series}
-
-
-def styles(count: int) -> list[style.Look]:
-    """Return this many line styles: solid, dashed, then the further ones in turn."""
-    further: list[style.Look] = [{"linestyle": FURTHER[place % len(FURTHER)]} for place in range(count - 2)]
-    return [{}, SECOND, *further][:count]
+    scale = zip(itertools.cycle(SCALE), itertools.cycle(MARKERS), strict=False)
+    further = {name: {"color": color, "marker": marker} for name, (color, marker) in zip(ordered, scale, strict=False)}
+    return {name: LOOKS.get(name) or further[name] for name in series}
 
 
 def budgets(table: pd.DataFrame) -> list[str]:
@@ -66,10 +58,7 @@ def within(table: pd.DataFrame) -> pd.DataFrame:
 
 def behind(ax: Axes, table: pd.DataFrame, look: Mapping[str, style.Look], **values) -> None:
     """Draw the published curves with these values, broad and in paler colours than ours of the same series."""
-    rows = table[table["origin"] == PUBLISHED]
-    for name, value in values.items():
-        rows = rows[rows[name] == value]
-    for series, line in rows.groupby("series"):
+    for series, line in table[matching(table, origin=PUBLISHED, **values)].groupby("series"):
         ax.plot(line["x"], line["y"], **broad(look, str(series)))
 
 
@@ -124,13 +113,10 @@ def published_handles(table: pd.DataFrame, look: Mapping[str, style.Look] | None
     return [Line2D([], [], label=f"published, {symbol(name)}", **broad(look, name)) for name in names]
 
 
-def local_handles(variants: Iterable[str]) -> list[Line2D]:
+def local_handles() -> list[Line2D]:
     """Legend entries of the two kinds of local models, the second dashed."""
-    looks: tuple[style.Look, ...] = ({}, SECOND)
-    return [
-        Line2D([], [], label=f"local: {name}", **(LOOKS[LOCAL] | change))
-        for name, change in zip(variants, looks, strict=True)
-    ]
+    looks = {EXACT: LOOKS[LOCAL], DESCENT: LOOKS[LOCAL] | SECOND}
+    return handles(looks, {name: f"local: {name}" for name in looks})
 
 
 def feature_axis(ax: Axes, table: pd.DataFrame) -> None:

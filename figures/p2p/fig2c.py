@@ -44,7 +44,7 @@ def draw(table: pd.DataFrame):
         tuned = common.here(table, series=NON_PRIVATE, variant="")["mu"].iloc[0]
         words = {rf"$\mu$ = {common.PAPER_MU:g}, as in the paper": {}, rf"$\mu$ = {tuned:g}, tuned": look_of_mu}
         other_mu = drawing.variant_handles(words)
-    others = [*drawing.local_handles((EXACT, DESCENT)), *other_mu, *drawing.published_handles(table)]
+    others = [*drawing.local_handles(), *other_mu, *drawing.published_handles(table)]
     return style.finish(
         figure,
         table,

@@ -9,7 +9,7 @@ import pandas as pd
 
 from bench.analysis import style
 from figures.p2p import common, drawing, fig2c
-from figures.p2p.common import DESCENT, EXACT, LOCAL, NON_PRIVATE
+from figures.p2p.common import LOCAL, NON_PRIVATE
 from figures.shared.derived import derived
 from figures.shared.figure import Figure
 
@@ -56,7 +56,7 @@ def draw(table: pd.DataFrame):
     ax.set_xticks(edges, [f"{edge:g}\n{end}" for edge, end in zip(edges, ends, strict=True)])
     ax.set(xlabel=drawing.NAMES["num_examples"], ylabel="test accuracy, mean of the group")
     style.percent(ax.yaxis)
-    others = [*drawing.local_handles((EXACT, DESCENT)), *drawing.published_handles(table)]
+    others = [*drawing.local_handles(), *drawing.published_handles(table)]
     size = measured["num_features"].iloc[0]
     return style.finish(
         figure,

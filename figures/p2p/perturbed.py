@@ -9,7 +9,7 @@ features and epsilon. Expected by the paper: the curves of one epsilon coincide.
 
 import pandas as pd
 
-from bench.analysis import select, style
+from bench.analysis import style
 from figures.p2p import common, drawing
 from figures.p2p.common import PAPER_MU
 from figures.shared import edges
@@ -18,18 +18,15 @@ from figures.shared.figure import Figure
 ALONE, AS_PAPER, TUNED = "alone", f"together, mu = {PAPER_MU:g}", "together, mu tuned"
 VARIANTS: dict[str, style.Look] = {ALONE: {"linestyle": ":"}, AS_PAPER: drawing.SECOND, TUNED: {}}
 P, Y = "num_features", "test_accuracy"
-BY = [P, "target_epsilon"]
 
 
 def rows_of(runs: pd.DataFrame) -> pd.DataFrame:
     """Final rows on the instances to test on, with "series" and "variant"."""
-    together = common.final(common.part(runs, algorithm="together"))
-    tested, others = (common.part(together, instances=kind) for kind in ("test", "validation"))
-    tuned = select.tuned_elsewhere(tested, others, by=BY, over=["mu"], on=Y, best="max")
+    together = common.part(runs, algorithm="together")
     variants = {
         ALONE: common.final(common.part(runs, algorithm="alone")),
-        AS_PAPER: common.part(tested, mu=PAPER_MU),
-        TUNED: common.with_edges(tuned, others, BY, ["mu"]),
+        AS_PAPER: common.final(common.part(together, instances="test", mu=PAPER_MU)),
+        TUNED: common.tuned_elsewhere(together, [P, "target_epsilon"], ["mu"]),
     }
     rows = pd.concat([rows.assign(variant=name) for name, rows in variants.items()], ignore_index=True)
     return rows.assign(series=rows["target_epsilon"].map(common.epsilon_name))
@@ -47,22 +44,17 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame):
     """One panel with a curve for each way of learning and epsilon of a coordinate."""
-    look = drawing.looks(drawing.budgets(table)[::-1])
+    look, tuned = drawing.looks(drawing.budgets(table)[::-1]), table[table["variant"] == TUNED]
     return style.finish(
         drawing.accuracy_by_features(table, look, VARIANTS),
         table,
         "Learning together from perturbed inputs (Bellet et al. 2018, appendix D.1)",
         [drawing.handles(look), drawing.variant_handles(VARIANTS)],
         common.coordinate_note(table),
-        f"Tuned on other problem instances: mu = {_mus(table)}.",
-        edges.note(table[table["variant"] == TUNED], "values of mu"),
+        f"Tuned on other problem instances: mu = {', '.join(f'{mu:g}' for mu in sorted(tuned['mu'].unique()))}.",
+        edges.note(tuned, "values of mu"),
         differs="Epsilon protects one coordinate of one input, and no label. The paper has no numbers for this.",
     )
-
-
-def _mus(table: pd.DataFrame) -> str:
-    chosen = table.loc[table["variant"] == TUNED, "mu"]
-    return ", ".join(f"{mu:g}" for mu in sorted(chosen.unique()))
 
 
 FIGURE = Figure(about=__doc__, sweeps=("p2p_perturbed",), table=table, draw=draw)

@@ -1,9 +1,10 @@
 """Figures 2a and 2b of Bellet et al. 2018, with code for p2p_allocation: one budget in few or many updates."""
 
+from functools import partial
+
 import pandas as pd
 
 from bench.analysis import style
-from bench.errors import InputError
 from figures.p2p import common, drawing
 from figures.p2p.published import published
 from figures.shared.derived import derived
@@ -12,7 +13,7 @@ from figures.shared.figure import Figure
 SWEEP = "p2p_private"
 METRICS = ("objective", "test_accuracy")
 KEYS = ["calibration", "clip_norm", "allocation", "target_epsilon"]
-SHOWN = {"calibration": common.PUBLISHED, "allocation": "equal"}
+AS_PUBLISHED = {"calibration": common.PUBLISHED, "allocation": "equal"}
 EPSILON = 0.5  # of the updates in Figure 2a: the paper gives no budget; with this one the objective ends as published
 CARRY = ["max_updates", "mu", "lipschitz", *common.EPSILONS]
 
@@ -31,8 +32,13 @@ def variant(epsilon: float) -> str:
 
 @derived
 def table(runs: pd.DataFrame, figure: str, start: str) -> pd.DataFrame:
-    """Objective and accuracy from one start by T/n, calibration, clipping norm, allocation and iterations."""
+    """Objective and accuracy from one start by T/n, calibration, clipping norm, allocation and iterations.
+
+    Raises:
+        InputError: where there are no runs from it with the paper's calibration and split of the budget.
+    """
     runs = named(common.part(runs, algorithm="private CD", start=start))
+    common.part(runs, **AS_PUBLISHED)
     frames = [common.curves(runs, by=["series", "variant", *KEYS], x="iterations", y=y, carry=CARRY) for y in METRICS]
     return common.labelled(pd.concat(frames, ignore_index=True), runs, figure, series=list(runs["series"].unique()))
 
@@ -42,23 +48,9 @@ def updates_published() -> list[float]:
     return sorted(float(name.split("=")[1]) for name in published("p2p_fig2a")["series"].unique())
 
 
-def as_published(table: pd.DataFrame, epsilon: float | None = EPSILON) -> pd.Series:
-    """Return a mask of the rows with the paper's calibration and split of the budget, and this budget (None: any)."""
-    wanted = SHOWN if epsilon is None else SHOWN | {"target_epsilon": epsilon}
-    return (table[list(wanted)] == pd.Series(wanted)).all(axis=1)
-
-
 def drawn(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with the paper's calibration and split of the budget, and the published ones.
-
-    Raises:
-        InputError: where there are no such runs.
-    """
-    chosen = as_published(table, None)
-    if not chosen.any():
-        condition = ", ".join(f"{name} = {value}" for name, value in SHOWN.items())
-        raise InputError(f"no run of {SWEEP} with {condition}: run the whole sweep, without --where")
-    return table[(table["origin"] != common.HERE) | chosen]
+    """Return the rows with the paper's calibration and split of the budget, and the published ones."""
+    return table[(table["origin"] != common.HERE) | common.matching(table, **AS_PUBLISHED)]
 
 
 def draw(table: pd.DataFrame, title: str):
@@ -70,8 +62,7 @@ def draw(table: pd.DataFrame, title: str):
     figure, axes = style.subplots(
         rows, 2, figsize=(11.5, 3.6 * rows + 1.0), sharex=True, sharey="col" if rows > 1 else False, squeeze=False
     )
-    ordered = common.here(table).sort_values("max_updates")
-    look = drawing.looks(ordered["series"].unique())
+    look = drawing.looks(common.here(table).sort_values("max_updates")["series"].unique())
     for row, epsilon in zip(axes, epsilons, strict=True):
         of_budget = shown[(shown["origin"] != common.HERE) | (shown["target_epsilon"] == epsilon)]
         for ax, y in zip(row, METRICS, strict=True):
@@ -96,29 +87,20 @@ def draw(table: pd.DataFrame, title: str):
     )
 
 
-def figure_of(about: str, name: str, start: str, title: str) -> Figure:
-    """Return the figure of the runs from one start. name: of the figure, here and in the published numbers."""
-    return Figure(
-        about=about,
-        sweeps=(SWEEP,),
-        table=lambda runs: table(runs, name, start),
-        draw=lambda numbers: draw(numbers, title),
-        apart=(*KEYS, "max_updates"),
-    )
-
-
-FIGURE_2A = figure_of(
+APART = (*KEYS, "max_updates")
+FIGURE_2A = Figure(
     """\
 Bellet et al. 2018, Figure 2a: private coordinate descent from a constant start, epsilon 0.5 in 1 to 8 updates.
 
 Neither the budget nor the value of the constant is in the paper. Expected: few updates add little noise and stay far
 from the minimum, many updates the reverse; at T/n = 8 the objective rises.
 """,
-    "p2p_fig2a",
-    "constant",
-    "Private coordinate descent from a constant (Bellet et al. 2018, Fig. 2a)",
+    (SWEEP,),
+    partial(table, figure="p2p_fig2a", start="constant"),
+    partial(draw, title="Private coordinate descent from a constant (Bellet et al. 2018, Fig. 2a)"),
+    apart=APART,
 )
-FIGURE_2B = figure_of(
+FIGURE_2B = Figure(
     """\
 Bellet et al. 2018, Figure 2b: as Figure 2a, from a private warm start that costs epsilon 0.05 more.
 
@@ -126,7 +108,8 @@ The paper gives neither the budget of this panel nor how its warm start was made
 with twice the budget (upper row), not where ours do with the 0.5 of Figure 2a (lower row). Expected: every curve ends
 above its cold start in accuracy and below it in the objective.
 """,
-    "p2p_fig2b",
-    "propagation",
-    "Private coordinate descent from a warm start (Bellet et al. 2018, Fig. 2b)",
+    (SWEEP,),
+    partial(table, figure="p2p_fig2b", start="propagation"),
+    partial(draw, title="Private coordinate descent from a warm start (Bellet et al. 2018, Fig. 2b)"),
+    apart=APART,
 )

@@ -20,7 +20,6 @@ from figures.p2p.common import LOCAL, NON_PRIVATE
 from figures.p2p.published import published
 from figures.shared.derived import derived
 from figures.shared.figure import Figure
-from figures.shared.published import HERE
 
 USER_MEAN = "user mean"
 CLIP_NORM = 10.0  # of the paper
@@ -36,8 +35,7 @@ def tuned(rows: pd.DataFrame, over: Sequence[str] = OVER) -> pd.DataFrame:
     Raises:
         InputError: where runs on test or on validation ratings are missing.
     """
-    tested, others = (common.final(common.part(rows, instances=kind)) for kind in ("test", "validation"))
-    return select.tuned_elsewhere(tested, others, by=["budget"], over=over, on="test_rmse", best="min")
+    return common.tuned_elsewhere(rows, ["budget"], over, "test_rmse", "min")
 
 
 def start_alone(runs: pd.DataFrame) -> pd.DataFrame:
@@ -97,8 +95,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     first = order["series"].isin([LOCAL, NON_PRIVATE]) | order["variant"].eq(AS_PAPER)
     order = pd.concat([order[first], order[~first]], ignore_index=True).assign(of_paper=sorted(first, reverse=True))
     rmse = order.merge(rmse, on=keys).merge(largest, on=keys).join(paper, on="series")
-    facts = select.where_from(rows) | {name: rows[name].iloc[-1] for name in common.PRIVACY}
-    return rmse.assign(difference=rmse["test_rmse"] - rmse["published"], origin=HERE, **facts)
+    return common.from_here(rmse.assign(difference=rmse["test_rmse"] - rmse["published"]), rows)
 
 
 def printed(table: pd.DataFrame) -> pd.DataFrame:

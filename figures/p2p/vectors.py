@@ -29,15 +29,9 @@ def by_vectors(runs: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
         runs: of `with_vectors`.
         metrics: the columns to interpolate; the others are those of the first row of a run.
     """
-    keys = [*select.REPETITION, "point"]
-    runs = runs.reset_index(drop=True)
-    groups = runs[[*keys, "vectors_sent", *metrics]].groupby(keys)
+    groups, frames = runs.groupby([*select.REPETITION, "point"]), []
     sent = np.linspace(0, groups["vectors_sent"].max().min(), runs["rounds"].nunique())
-    firsts, values = [], {name: [] for name in metrics}
     for _, run in groups:
-        firsts += [run.index[0]] * len(sent)
-        for name in metrics:
-            values[name].append(np.interp(sent, run["vectors_sent"], run[name].astype(float)))
-    interpolated = {name: np.concatenate(parts) for name, parts in values.items()}
-    out = runs.loc[firsts].reset_index(drop=True)
-    return out.assign(vectors_sent=np.tile(sent, groups.ngroups), **interpolated)
+        values = {name: np.interp(sent, run["vectors_sent"], run[name].astype(float)) for name in metrics}
+        frames.append(run.iloc[[0] * len(sent)].assign(vectors_sent=sent, **values))
+    return pd.concat(frames, ignore_index=True)
