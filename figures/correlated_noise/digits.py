@@ -68,11 +68,4 @@ def draw(table: pd.DataFrame):
     )
 
 
-FIGURE = Figure(
-    about=__doc__,
-    sweeps=(SWEEP,),
-    table=table,
-    draw=draw,
-    apart=("algorithm", "level"),
-    tuned=("step_size",),
-)
+FIGURE = Figure(__doc__, (SWEEP,), table, draw, apart=("algorithm", "level"), tuned=("step_size",))

@@ -103,4 +103,4 @@ def draw(table: pd.DataFrame):
     )
 
 
-FIGURE = Figure(about=__doc__, sweeps=(SWEEP,), table=table, draw=draw, apart=("noise",))
+FIGURE = Figure(__doc__, (SWEEP,), table, draw, apart=("noise",))

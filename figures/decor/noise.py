@@ -84,11 +84,10 @@ def draw(table: pd.DataFrame):
 
 
 FIGURE = Figure(
-    about=__doc__,
-    sweeps=(SWEEP,),
-    table=table,
-    draw=draw,
+    __doc__,
+    (SWEEP,),
+    table,
+    draw,
     apart=("algorithm", "task", "target_epsilon"),
-    renamed={"task": "graph"},
     tuned=("step_size", "pair_noise_ratio"),
 )

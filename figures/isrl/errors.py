@@ -93,10 +93,10 @@ def _panel(ax, panel: pd.DataFrame, silent: pd.DataFrame, order) -> None:
 def figure_of(about: str, num_sampled: int, title: str) -> Figure:
     """Return the figure for a number of silos that answer."""
     return Figure(
-        about=about,
-        sweeps=(SWEEP,),
-        table=lambda runs: table(runs, num_sampled),
-        draw=lambda numbers: draw(numbers, title),
+        about,
+        (SWEEP,),
+        lambda runs: table(runs, num_sampled),
+        lambda numbers: draw(numbers, title),
         apart=("target_epsilon", "calibration", "num_sampled"),
         tuned=tuple(common.SETTING),
         own=lambda runs: _figure_for_runs(about, num_sampled, title, runs),

@@ -44,4 +44,4 @@ def draw(table: pd.DataFrame):
     return rounds.panels(table, "gradients", "gradients of single records", title)
 
 
-FIGURE = Figure(about=__doc__, sweeps=("isrl_rounds",), table=table, draw=draw)
+FIGURE = Figure(__doc__, ("isrl_rounds",), table, draw)

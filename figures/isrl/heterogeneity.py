@@ -80,4 +80,4 @@ def draw(table: pd.DataFrame):
     )
 
 
-FIGURE = Figure(about=__doc__, sweeps=("isrl_heterogeneity",), table=table, draw=draw)
+FIGURE = Figure(__doc__, ("isrl_heterogeneity",), table, draw)

@@ -71,4 +71,4 @@ def draw(table: pd.DataFrame):
     )
 
 
-FIGURE = Figure(about=__doc__, sweeps=("isrl_nonsmooth",), table=table, draw=draw)
+FIGURE = Figure(__doc__, ("isrl_nonsmooth",), table, draw)

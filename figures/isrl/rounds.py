@@ -155,4 +155,4 @@ def panels(table: pd.DataFrame, x: str, label: str, title: str, ticks: Sequence[
     )
 
 
-FIGURE = Figure(about=__doc__, sweeps=("isrl_rounds",), table=table, draw=draw)
+FIGURE = Figure(__doc__, ("isrl_rounds",), table, draw)

@@ -69,13 +69,7 @@ def draw(table: pd.DataFrame, title: str):
 
 def figure_of(about: str, rows_of: Callable[[Setting], list], title: str) -> Figure:
     """Return the table of formulas from a function of `bench.papers.isrl.theory`, which needs no runs."""
-    return Figure(
-        about=about,
-        sweeps=(),
-        table=lambda runs: evaluate(rows_of),
-        draw=lambda numbers: draw(numbers, title),
-        printed=printed,
-    )
+    return Figure(about, (), lambda runs: evaluate(rows_of), lambda numbers: draw(numbers, title), printed=printed)
 
 
 ABOUT = """\

@@ -98,10 +98,4 @@ def _proven_epsilons(table: pd.DataFrame) -> str:
     return ", ".join(f"{spent:.3g} (for {target:g})" for target, spent in rows.items()) or "what the table says"
 
 
-FIGURE = Figure(
-    about=__doc__,
-    sweeps=(SWEEP,),
-    table=table,
-    draw=draw,
-    apart=("target_epsilon", "sampler", "regularization"),
-)
+FIGURE = Figure(__doc__, (SWEEP,), table, draw, apart=("target_epsilon", "sampler", "regularization"))

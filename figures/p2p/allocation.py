@@ -70,4 +70,4 @@ def draw(table: pd.DataFrame):
     )
 
 
-FIGURE = Figure(about=__doc__, sweeps=("p2p_private",), table=table, draw=draw)
+FIGURE = Figure(__doc__, ("p2p_private",), table, draw)

@@ -86,4 +86,4 @@ def draw(table: pd.DataFrame):
     )
 
 
-FIGURE = Figure(about=__doc__, sweeps=("p2p_dimensions",), table=table, draw=draw)
+FIGURE = Figure(__doc__, ("p2p_dimensions",), table, draw)

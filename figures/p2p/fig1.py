@@ -139,4 +139,4 @@ def draw(table: pd.DataFrame):
     )
 
 
-FIGURE = Figure(about=__doc__, sweeps=("p2p_convergence",), table=table, draw=draw, tuned=("penalty",))
+FIGURE = Figure(__doc__, ("p2p_convergence",), table, draw, tuned=("penalty",))

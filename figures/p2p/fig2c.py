@@ -57,10 +57,5 @@ def draw(table: pd.DataFrame):
 
 
 FIGURE = Figure(
-    about=__doc__,
-    sweeps=("p2p_dimensions",),
-    table=table,
-    draw=draw,
-    apart=("target_epsilon", "budget"),
-    tuned=tuple(common.SETTINGS),
+    __doc__, ("p2p_dimensions",), table, draw, apart=("target_epsilon", "budget"), tuned=tuple(common.SETTINGS)
 )

@@ -57,4 +57,4 @@ def draw(table: pd.DataFrame):
     )
 
 
-FIGURE = Figure(about=__doc__, sweeps=("p2p_perturbed",), table=table, draw=draw)
+FIGURE = Figure(__doc__, ("p2p_perturbed",), table, draw)

@@ -135,4 +135,4 @@ def draw(table: pd.DataFrame):
     return figure
 
 
-FIGURE = Figure(about=__doc__, sweeps=("p2p_movielens",), table=table, draw=draw, printed=printed)
+FIGURE = Figure(__doc__, ("p2p_movielens",), table, draw, printed=printed)

@@ -126,10 +126,4 @@ def _not_run(table: pd.DataFrame, names: Sequence[str]) -> str:
     return f"Not run over epsilon: {'; '.join(lacking)}; Tables 2 to 4 have two." if lacking else ""
 
 
-FIGURE = Figure(
-    about=__doc__,
-    sweeps=SWEEPS,
-    table=table,
-    draw=draw,
-    apart=("target_epsilon", "num_epochs"),
-)
+FIGURE = Figure(__doc__, SWEEPS, table, draw, apart=("target_epsilon", "num_epochs"))

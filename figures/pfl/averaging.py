@@ -69,4 +69,4 @@ def _epochs(count: int) -> str:
     return "epoch" if count == 1 else f"{count} epochs (at the end)"
 
 
-FIGURE = Figure(about=__doc__, sweeps=(SWEEP,), table=table, draw=draw)
+FIGURE = Figure(__doc__, (SWEEP,), table, draw)

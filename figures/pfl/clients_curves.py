@@ -62,4 +62,4 @@ def draw(table: pd.DataFrame):
     )
 
 
-FIGURE = Figure(about=__doc__, sweeps=tables.TABLE_5.sweeps, table=tables.table_by_clients, draw=draw)
+FIGURE = Figure(__doc__, tables.TABLE_5.sweeps, tables.table_by_clients, draw)

@@ -36,4 +36,4 @@ def draw(table: pd.DataFrame):
     )
 
 
-FIGURE = Figure(about=__doc__, sweeps=("pfl_normalisation",), table=table, draw=draw)
+FIGURE = Figure(__doc__, ("pfl_normalisation",), table, draw)

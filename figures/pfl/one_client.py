@@ -56,4 +56,4 @@ def draw(table: pd.DataFrame):
     )
 
 
-FIGURE = Figure(about=__doc__, sweeps=("pfl_one_client",), table=table, draw=draw)
+FIGURE = Figure(__doc__, ("pfl_one_client",), table, draw)

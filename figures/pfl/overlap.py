@@ -72,4 +72,4 @@ def draw(table: pd.DataFrame):
     )
 
 
-FIGURE = Figure(about=__doc__, sweeps=(SWEEP,), table=table, draw=draw)
+FIGURE = Figure(__doc__, (SWEEP,), table, draw)

@@ -73,4 +73,4 @@ def _label(epsilon: float, batch_size: int, step_size: float) -> str:
     return ", ".join(parts)
 
 
-FIGURE = Figure(about=__doc__, sweeps=("pfl_small_epsilon",), table=table, draw=draw)
+FIGURE = Figure(__doc__, ("pfl_small_epsilon",), table, draw)

@@ -44,11 +44,4 @@ def own(_: pd.DataFrame) -> Figure:
     return FIGURE._replace(table=lambda runs: tables.table(runs, *common.TABLES[:3], own=True))
 
 
-FIGURE = Figure(
-    about=__doc__,
-    sweeps=("pfl_splits",),
-    table=table,
-    draw=draw,
-    apart=("target_epsilon", "num_epochs"),
-    own=own,
-)
+FIGURE = Figure(__doc__, ("pfl_splits",), table, draw, apart=("target_epsilon", "num_epochs"), own=own)

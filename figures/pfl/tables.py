@@ -211,11 +211,7 @@ def figure_of(about: str, name: str, sweep: str, title: str, *notes: str) -> Fig
         notes: in the footer, before the contradictions within the paper.
     """
     return Figure(
-        about=about,
-        sweeps=(sweep,),
-        table=lambda runs: table(runs, name),
-        draw=lambda numbers: draw(numbers, title, *notes),
-        printed=printed,
+        about, (sweep,), lambda runs: table(runs, name), lambda numbers: draw(numbers, title, *notes), printed=printed
     )
 
 

@@ -13,8 +13,7 @@ import pandas as pd
 from bench.analysis import select
 from bench.papers.ppsgd.theory import Measured, everybody, minimal_norm, threshold
 from figures.ppsgd import common, fig1a, sampled_theory
-from figures.ppsgd.common import GLOBAL, LOCAL, ppsgd_runs
-from figures.ppsgd.digits import TUNINGS
+from figures.ppsgd.common import GLOBAL, LOCAL, TUNINGS, ppsgd_runs
 from figures.shared.checks import Cells, cells_of
 from figures.shared.derived import derived
 from figures.shared.margins import APART, Margin, computed, estimated, every, some
@@ -178,10 +177,10 @@ def loses_more(cells: Cells) -> Margin:
 
 def beyond_alone(runs: pd.DataFrame, column: str = "test_accuracy") -> list[Cells]:
     """Accuracy as of `accuracy` at a private epsilon, and that of users who learn alone for longer, at each of them."""
-    tables, alone = [], runs[(runs["algorithm"] == ALONE) & (runs["rounds"] == runs["num_rounds"])]
+    tables, alone = [], common.alone(runs)
     if alone.empty:
         raise NotTestable(f"no runs of {ALONE}")
-    alone = common.with_held_out(_with_accuracy(alone, column))
+    alone = _with_accuracy(alone, column)
     for tuning, on in TUNINGS.items():
         rows = _tuned_rows(runs, tuning, True, column)
         rows = common.in_panels(rows, private(rows), [a for a in rows[ALPHA].unique() if a > LOCAL])

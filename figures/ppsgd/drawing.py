@@ -78,8 +78,12 @@ def tuning_handles(tunings: Sequence[str], titles: dict[str, str]) -> list[Line2
     return [Line2D([], [], **(NEUTRAL | look), label=titles[t]) for t, look in zip(tunings, looks, strict=False)]
 
 
-def with_epsilon(rows: int, columns: int, height: float) -> tuple[style.Sheet, np.ndarray]:
-    """Rows of panels and, under them, a low row for epsilon; [rows + 1, columns] axes that share rounds."""
+def with_epsilon(
+    table: pd.DataFrame, panels: Sequence[float], rows: int, height: float
+) -> tuple[style.Sheet, np.ndarray]:
+    """Rows of panels, a column for each noise level, and under them epsilon; [rows + 1, columns] axes that share
+    rounds."""
+    columns = len(panels)
     figure, axes = style.subplots(
         rows + 1,
         columns,
@@ -90,6 +94,12 @@ def with_epsilon(rows: int, columns: int, height: float) -> tuple[style.Sheet, n
         height_ratios=[*[height] * rows, 0.8],
     )
     axes[0, 0].xaxis.set_major_locator(MaxNLocator(5))
+    for ax, low, sigma in zip(axes[0], axes[-1], panels, strict=True):
+        panel = table[table["noise_multiplier"] == sigma]
+        noise_title(ax, panel, sigma)
+        epsilon(low, panel)
+    axes[-1, 0].set_ylabel(r"$\varepsilon$", color=EPSILON_COLOR)
+    style.plain_log_ticks(axes[-1, 0].yaxis)
     return figure, axes
 
 

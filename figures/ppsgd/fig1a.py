@@ -6,6 +6,8 @@ Expected: without noise the order from 20 to 50 rounds is global < ... < local, 
 sigma = 10, local is the best after some 200 rounds.
 """
 
+from collections.abc import Sequence
+
 import pandas as pd
 from matplotlib.lines import Line2D
 
@@ -20,7 +22,9 @@ WHOSE = {0.01: "as printed", 0.1: "as in the program"}  # users' spread
 FLOOR: style.Look = {"color": "#333333", "linestyle": (0, (7, 3, 1, 3)), "linewidth": 0.9}
 
 
-def table(runs: pd.DataFrame, panels=PANELS, curves=CURVES, clip_norm: float | None = None) -> pd.DataFrame:
+def table(
+    runs: pd.DataFrame, panels: Sequence[float], curves: Sequence[float], clip_norm: float | None = None
+) -> pd.DataFrame:
     """Excess risk by delta_std, noise, personalisation, round and way of tuning the step size.
 
     "risk" tunes on the exact risk, as the paper did; "validation" on examples that nobody trains on. Local
@@ -38,11 +42,11 @@ def table(runs: pd.DataFrame, panels=PANELS, curves=CURVES, clip_norm: float | N
     return out.assign(mean="geometric", **select.where_from(runs))
 
 
-def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
+def draw(table: pd.DataFrame, panels: Sequence[float], curves: Sequence[float]):
     """A row of panels for each delta_std, a column for each sigma, with epsilon below; solid as the paper tuned, dotted
     by held-out data."""
     deltas, tunings = sorted(table["delta_std"].unique()), style.present(table, "tuned_on", TUNINGS)
-    figure, axes = drawing.with_epsilon(len(deltas), len(panels), height=2.8)
+    figure, axes = drawing.with_epsilon(table, panels, len(deltas), height=2.8)
     for ax, panel, _ in style.panels(axes, table, delta_std=deltas, noise_multiplier=panels):
         drawing.curves(ax, panel, "rounds", "excess_risk", curves, tunings)
         ax.set_yscale("log")
@@ -52,12 +56,6 @@ def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
     for row, delta in zip(axes, deltas, strict=False):
         spread = f"\n({WHOSE[delta]})" if delta in WHOSE else ""
         row[0].set_ylabel(f"excess risk / $d$, $\\delta_{{\\mathrm{{std}}}}$ = {delta:g}{spread}")
-    for column, sigma in enumerate(panels):
-        panel = table[table["noise_multiplier"] == sigma]
-        drawing.noise_title(axes[0, column], panel, sigma)
-        drawing.epsilon(axes[-1, column], panel)
-    axes[-1, 0].set_ylabel(r"$\varepsilon$", color=drawing.EPSILON_COLOR)
-    style.plain_log_ticks(axes[-1, 0].yaxis)
     return style.finish(
         figure,
         table,
@@ -76,4 +74,4 @@ def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
     )
 
 
-FIGURE = common.figure_of(__doc__, sweep="ppsgd_synthetic", table=table, draw=draw)
+FIGURE = common.figure_of(__doc__, "ppsgd_synthetic", PANELS, CURVES, table, draw)

@@ -7,6 +7,8 @@ ten times alpha Q; the paper does not say which of the two its legend has. Expec
 representation stays random, far below all; large alpha best where privacy is weak, small alpha where it is strong.
 """
 
+from collections.abc import Sequence
+
 import pandas as pd
 from matplotlib.lines import Line2D
 
@@ -19,7 +21,9 @@ STEPS = 7  # published step sizes
 GRID, WIDER = "published grid", "with further steps"  # column "steps"
 
 
-def table(runs: pd.DataFrame, panels=PANELS, curves=CURVES, clip_norm: float | None = None) -> pd.DataFrame:
+def table(
+    runs: pd.DataFrame, panels: Sequence[float], curves: Sequence[float], clip_norm: float | None = None
+) -> pd.DataFrame:
     """Test accuracy by noise, the program's a, round, way of tuning, and whether step sizes beyond the published grid
     count ("steps"); local learning stands in every panel."""
     tables = [
@@ -37,7 +41,7 @@ def handles(curves) -> list[Line2D]:
     return [Line2D([], [], label=drawing.personalization_label(a / NUM_SAMPLED), **looks[a]) for a in looks]
 
 
-def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
+def draw(table: pd.DataFrame, panels: Sequence[float], curves: Sequence[float]):
     """A column for each noise level, with epsilon below; solid as the paper tuned, dotted on held-out data."""
     return rounds.draw(
         table[table["steps"] == WIDER],
@@ -45,7 +49,6 @@ def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
         curves,
         handles=handles(curves),
         title="Personalised private SGD, digits by writer, CNN (Bietti et al. 2022, Fig. 1d)",
-        ylabel="test accuracy, examples of all users",
         notes=[
             f"{table['num_epochs'].iloc[0]:g} passes over the data (paper: 20).",
             "The authors' program has ten times our alpha Q, and the paper may mean that.",
@@ -54,4 +57,4 @@ def draw(table: pd.DataFrame, panels=PANELS, curves=CURVES):
     )
 
 
-FIGURE = common.figure_of(__doc__, sweep="ppsgd_cnn", table=table, draw=draw)
+FIGURE = common.figure_of(__doc__, "ppsgd_cnn", PANELS, CURVES, table, draw)

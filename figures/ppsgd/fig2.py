@@ -12,7 +12,6 @@ import pandas as pd
 from bench.analysis import select, style
 from bench.errors import InputError
 from figures.ppsgd import common
-from figures.ppsgd import digits as digits
 from figures.ppsgd import fig2_digits as one
 from figures.ppsgd.fig1d import GRID, NUM_SAMPLED, WIDER
 from figures.shared.figure import Figure
@@ -38,7 +37,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame):
     """A panel for each data set; values without noise are at the left end."""
-    tunings = style.present(table, "tuned_on", digits.TUNINGS)
+    tunings = style.present(table, "tuned_on", common.TUNINGS)
     if not tunings:
         raise InputError("there is nothing to draw: run the whole sweep, without --where")
     whole, network = table, table["sweep"] == NETWORK
@@ -57,9 +56,9 @@ def draw(table: pd.DataFrame):
     return style.finish(
         figure,
         table,
-        f"Accuracy against privacy, {digits.TUNING_TITLES[tunings[0]]} (Bietti et al. 2022, Fig. 2)",
+        f"Accuracy against privacy, {common.TUNING_TITLES[tunings[0]]} (Bietti et al. 2022, Fig. 2)",
         [one.handles(style.present(table, "personalization", CURVES)), one.further_handles(table)],
-        digits.EPSILON_NOTE,
+        common.EPSILON_NOTE,
         differs=f"{common.replaced(table)} {one.BLACK}".strip(),
         unequal=f"({', '.join(counts)} in the columns)",
     )
@@ -77,4 +76,4 @@ def _set_height(ax, rows: pd.DataFrame) -> None:
     style.percent(ax.yaxis)
 
 
-FIGURE = Figure(about=__doc__, sweeps=SWEEPS, table=table, draw=draw)
+FIGURE = Figure(__doc__, SWEEPS, table, draw)

@@ -14,7 +14,6 @@ from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
 from figures.ppsgd import common, drawing
-from figures.ppsgd import digits as digits
 from figures.shared.figure import Figure
 
 CURVES = (0.0, 0.1, 1.0, 10.0, 100.0, float("inf"))
@@ -58,14 +57,14 @@ def table(runs: pd.DataFrame, clip_norm: float | None = None, *, further: bool =
         by=["personalization", "noise_multiplier"],
         value="test_accuracy",
         best="max",
-        tunings=digits.TUNINGS,
+        tunings=common.TUNINGS,
         carry=common.EPSILONS,
     ).assign(curve="alpha")
-    best = [best_so_far(lines[lines["tuned_on"] == label]) for label in digits.TUNINGS]
-    alone = common.alone(runs, digits.TUNINGS).assign(curve="alone")
-    parts = [part for part in (lines, *best, alone) if len(part)]
-    words = shown["held_out"].iloc[0]
-    return pd.concat(parts, ignore_index=True).assign(held_out=words, **select.where_from(runs))
+    parts = [lines, *(best_so_far(lines[lines["tuned_on"] == label]) for label in common.TUNINGS)]
+    if len(alone := common.alone(runs)):
+        of = {"by": ["num_rounds"], "value": "test_accuracy", "best": "max", "tunings": common.TUNINGS}
+        parts.append(select.tuned_curves(alone, **of).assign(curve="alone"))
+    return pd.concat(parts, ignore_index=True).assign(held_out=common.BY_SIZE, **select.where_from(runs))
 
 
 def best_so_far(lines: pd.DataFrame) -> pd.DataFrame:
@@ -85,7 +84,7 @@ def best_so_far(lines: pd.DataFrame) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame, curves=CURVES):
     """One panel, with the paper's way of tuning where the table has it."""
-    label = style.present(table, "tuned_on", digits.TUNINGS)[0]
+    label = style.present(table, "tuned_on", common.TUNINGS)[0]
     table = table[table["tuned_on"] == label]
     figure, ax = style.subplots(figsize=(7.6, 4.8))
     panel(ax, table, curves)
@@ -94,10 +93,10 @@ def draw(table: pd.DataFrame, curves=CURVES):
     return style.finish(
         figure,
         table,
-        f"Digits by writer, linear: {digits.TUNING_TITLES[label]} (Bietti et al. 2022, Fig. 2)",
+        f"Digits by writer, linear: {common.TUNING_TITLES[label]} (Bietti et al. 2022, Fig. 2)",
         [handles(style.present(table, "personalization", curves)), further_handles(table)],
         alone_note(table),
-        digits.EPSILON_NOTE,
+        common.EPSILON_NOTE,
         differs=f"{common.replaced(table)} {BLACK}".strip(),
     )
 
@@ -162,4 +161,4 @@ def own(runs: pd.DataFrame) -> Figure:
     return FIGURE._replace(table=lambda runs: table(runs, clip_norm), draw=lambda numbers: draw(numbers, curves))
 
 
-FIGURE = common.figure_of(__doc__, sweep="ppsgd_digits", table=table, draw=draw)._replace(own=own)
+FIGURE = Figure(__doc__, ("ppsgd_digits",), table, draw, apart=common.APART, tuned=common.TUNED, own=own)

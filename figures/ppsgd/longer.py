@@ -5,6 +5,8 @@ so little that global learning is still ahead after the rounds of Figure 1a. Exp
 personalised models go below it.
 """
 
+from collections.abc import Sequence
+
 import pandas as pd
 from matplotlib.lines import Line2D
 
@@ -12,12 +14,7 @@ from bench.analysis import style
 from figures.ppsgd import common, drawing, fig1a
 
 
-def table(runs: pd.DataFrame, panels=(0.0,), curves=fig1a.CURVES, clip_norm: float | None = None) -> pd.DataFrame:
-    """Excess risk by personalisation, round and way of tuning the step size; see `fig1a.table`."""
-    return fig1a.table(runs, panels, curves, clip_norm)
-
-
-def draw(table: pd.DataFrame, panels=(0.0,), curves=fig1a.CURVES):
+def draw(table: pd.DataFrame, panels: Sequence[float], curves: Sequence[float]):
     """A row for each noise level: all rounds, and the second half with limits of its own. Solid as the paper tuned,
     dotted by held-out data."""
     tunings = style.present(table, "tuned_on", fig1a.TUNINGS)
@@ -48,4 +45,4 @@ def draw(table: pd.DataFrame, panels=(0.0,), curves=fig1a.CURVES):
     )
 
 
-FIGURE = common.figure_of(__doc__, sweep="ppsgd_longer", table=table, draw=draw)
+FIGURE = common.figure_of(__doc__, "ppsgd_longer", (0.0,), fig1a.CURVES, fig1a.table, draw)

@@ -5,17 +5,17 @@ training. Figure 1b therefore also shows curves of one step size.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
 from figures.ppsgd import common, drawing
-from figures.ppsgd import digits as digits
 from figures.shared import edges
-from figures.shared.figure import Figure
 
 EVERY_POINT, ONCE = "at every point", "once, without noise"  # where the step size is chosen, column "step_chosen"
+TAGS = "top-1 accuracy, test documents of all users"
 NOISE_LEVELS = "The noise levels are ours, the paper names none."
 FAINT: style.Look = {"linestyle": "-", "linewidth": 1.0, "alpha": 0.5, "marker": ""}  # of curves of one step size
 ONE_STEP = "one step size in all panels (the best without noise)"
@@ -38,18 +38,26 @@ def table(
             told apart by "step_chosen".
     """
     at_norm = common.ppsgd_runs(runs, clip_norm, legend=True, further=further)
-    shown = common.in_panels(at_norm, panels, curves)
-    out = _curves(shown, digits.TUNINGS)
+    out = _curves(common.in_panels(at_norm, panels, curves), common.TUNINGS)
     if one_step:
-        parts = [out.assign(step_chosen=EVERY_POINT)]
-        for label, metric in digits.TUNINGS.items():
-            rows = common.at_step_without_noise(at_norm[at_norm["personalization"].isin(curves)], metric)
-            if len(rows):
-                edge = rows.groupby("personalization")["edge"].first()
-                found = _curves(common.in_panels(rows, panels, curves), {label: metric})
-                parts.append(found.assign(step_chosen=ONCE, edge=found["personalization"].map(edge)))
-        out = pd.concat(parts, ignore_index=True)
-    return out.assign(held_out=shown["held_out"].iloc[0], **select.where_from(runs))
+        once = [_at_one_step(at_norm, panels, curves, *tuning) for tuning in common.TUNINGS.items()]
+        out = pd.concat([out.assign(step_chosen=EVERY_POINT), *once], ignore_index=True)
+    return out.assign(held_out=common.BY_SIZE, **select.where_from(runs))
+
+
+def _at_one_step(
+    runs: pd.DataFrame, panels: Sequence[float], curves: Sequence[float], label: str, metric: str
+) -> pd.DataFrame:
+    """Return curves of one step size for each personalisation, the best one after the last round without noise; "edge"
+    says where it is an end of the grid. Without such runs there are none."""
+    last = runs[(runs["rounds"] == runs["num_rounds"]) & runs["personalization"].isin(curves)]
+    silent, by = last[last["noise_multiplier"] == 0], ["personalization"]
+    if silent.empty:
+        return pd.DataFrame()
+    best = select.tune(silent, by=by, over="step_size", on=metric, best="max").drop_duplicates(by)
+    rows = runs.merge(best[[*by, "step_size"]])
+    found = _curves(common.in_panels(rows, panels, curves), {label: metric}).drop(columns="edge")
+    return found.merge(best[[*by, "edge"]]).assign(step_chosen=ONCE)
 
 
 def _curves(shown: pd.DataFrame, tunings: dict[str, str]) -> pd.DataFrame:
@@ -69,7 +77,7 @@ def draw(
     curves: Sequence[float],
     *,
     title: str,
-    ylabel: str,
+    ylabel: str = "test accuracy, examples of all users",
     handles: Sequence[Line2D] = (),
     notes: Sequence[str] = (),
     grid: str = "published grid",
@@ -85,64 +93,31 @@ def draw(
         grid: what step sizes are chosen from, in words.
     """
     handles = handles or drawing.personalization_handles(curves)
-    table, once = _by_choice(table)
-    tunings = style.present(table, "tuned_on", digits.TUNINGS)
-    figure, axes = drawing.with_epsilon(1, len(panels), height=3.8)
-    for ax, low, sigma in zip(*axes, panels, strict=True):
-        panel = table[table["noise_multiplier"] == sigma]
+    chosen_once = table["step_chosen"] == ONCE if "step_chosen" in table else pd.Series(False, table.index)
+    table, once = table[~chosen_once], table[chosen_once]
+    tunings, looks = style.present(table, "tuned_on", common.TUNINGS), drawing.looks(curves)
+    figure, axes = drawing.with_epsilon(table, panels, 1, height=3.8)
+    for ax, panel, (sigma,) in style.panels(axes[0], table, noise_multiplier=panels):
         drawing.curves(ax, panel, "rounds", "test_accuracy", curves, tunings)
         faintly = once[(once["noise_multiplier"] == sigma) & (once["tuned_on"] == tunings[0])]
-        looks = drawing.looks(curves)
         style.curves(ax, faintly, "personalization", looks, "rounds", "test_accuracy", band=False, **FAINT)
-        drawing.noise_title(ax, panel, sigma)
-        drawing.epsilon(low, panel)
     axes[0, 0].set_ylabel(ylabel)
     style.percent(axes[0, 0].yaxis)
-    axes[-1, 0].set_ylabel(r"$\varepsilon$", color=drawing.EPSILON_COLOR)
-    style.plain_log_ticks(axes[-1, 0].yaxis)
     faint = [Line2D([], [], label=ONE_STEP, **(drawing.NEUTRAL | FAINT))] if len(once) else []
     every = f"Every point has its own best step size of the {grid}"
     return style.finish(
         figure,
         table,
         title,
-        [handles, [*drawing.tuning_handles(tunings, digits.TUNING_TITLES), *drawing.epsilon_handles()], faint],
+        [handles, [*drawing.tuning_handles(tunings, common.TUNING_TITLES), *drawing.epsilon_handles()], faint],
         f"{every}, which hides declines; faint curves keep one." if len(once) else f"{every}.",
         edges.short(table, "step size"),
-        digits.EPSILON_NOTE,
+        common.EPSILON_NOTE,
         differs=" ".join([common.replaced(table), *notes, NOISE_LEVELS]),
     )
 
 
-def _by_choice(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the rows whose step size is chosen at every point, and those where it is chosen once."""
-    once = table["step_chosen"] == ONCE if "step_chosen" in table else pd.Series(False, table.index)
-    return table[~once], table[once]
-
-
-def figure_of(
-    about: str,
-    *,
-    sweep: str,
-    panels: Sequence[float],
-    curves: Sequence[float],
-    title: str,
-    ylabel: str,
-    one_step: bool = False,
-) -> Figure:
-    """Return the figure of a sweep; the arguments are those of `table` and `draw`."""
-
-    return common.figure_of(
-        about,
-        sweep=sweep,
-        table=lambda runs, panels=panels, curves=curves, clip_norm=None: table(
-            runs, panels, curves, clip_norm, one_step=one_step
-        ),
-        draw=lambda numbers, panels=panels, curves=curves: draw(numbers, panels, curves, title=title, ylabel=ylabel),
-    )
-
-
-FIGURE_1B = figure_of(
+FIGURE_1B = common.figure_of(
     """\
 Bietti et al. 2022, Figure 1b: top-1 accuracy of tag prediction against rounds, three noise levels.
 
@@ -151,28 +126,28 @@ best step size, so that a curve is an upper envelope and can hardly fall. The fa
 panels, that which is the best at the end without noise. Expected: without noise an intermediate alpha is the best; with
 noise large alpha degrades, and a small alpha is the best of all alpha > 0.
 """,
-    sweep="ppsgd_tags",
-    panels=(0.0, 0.5, 2.0),
-    curves=(0.0, 0.1, 1.0, 10.0, 100.0, float("inf")),
-    one_step=True,
-    title="Personalised private SGD, tag prediction, linear (Bietti et al. 2022, Fig. 1b)",
-    ylabel="top-1 accuracy, test documents of all users",
+    "ppsgd_tags",
+    (0.0, 0.5, 2.0),
+    (0.0, 0.1, 1.0, 10.0, 100.0, float("inf")),
+    partial(table, one_step=True),
+    partial(draw, title="Personalised private SGD, tag prediction, linear (Bietti et al. 2022, Fig. 1b)", ylabel=TAGS),
 )
-FIGURE_1B_MADE_UP = figure_of(
+FIGURE_1B_MADE_UP = common.figure_of(
     """\
 Bietti et al. 2022, Figure 1b, on generated documents of the paper's numbers of users, documents, words and tags.
 
 Shows what the paper's sizes do to the curves of `ppsgd_fig1b`, which has real but fewer documents. The faint curves
 keep one step size in all panels, as there.
 """,
-    sweep="ppsgd_tags_made_up",
-    panels=(0.0, 0.2, 1.0),
-    curves=(0.0, 1.0, 10.0, float("inf")),
-    one_step=True,
-    title="Personalised private SGD, generated documents (after Bietti et al. 2022, Fig. 1b)",
-    ylabel="top-1 accuracy, test documents of all users",
+    "ppsgd_tags_made_up",
+    (0.0, 0.2, 1.0),
+    (0.0, 1.0, 10.0, float("inf")),
+    partial(table, one_step=True),
+    partial(
+        draw, title="Personalised private SGD, generated documents (after Bietti et al. 2022, Fig. 1b)", ylabel=TAGS
+    ),
 )
-FIGURE_1C = figure_of(
+FIGURE_1C = common.figure_of(
     """\
 Bietti et al. 2022, Figure 1c: test accuracy on digits by writer against rounds, linear models, three noise levels.
 
@@ -180,9 +155,9 @@ The panels' noise levels are not in the paper: sigma 0, 1 and 5 are shown (epsil
 Expected: local learning is poor; without noise global learning is better; with much noise a small alpha is the best of
 all alpha > 0.
 """,
-    sweep="ppsgd_digits",
-    panels=(0.0, 1.0, 5.0),
-    curves=(0.0, 0.1, 1.0, 10.0, float("inf")),
-    title="Personalised private SGD, digits by writer, linear (Bietti et al. 2022, Fig. 1c)",
-    ylabel="test accuracy, examples of all users",
+    "ppsgd_digits",
+    (0.0, 1.0, 5.0),
+    (0.0, 0.1, 1.0, 10.0, float("inf")),
+    table,
+    partial(draw, title="Personalised private SGD, digits by writer, linear (Bietti et al. 2022, Fig. 1c)"),
 )

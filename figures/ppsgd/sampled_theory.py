@@ -62,4 +62,4 @@ def draw(table: pd.DataFrame):
     )
 
 
-FIGURE = Figure(about=__doc__, sweeps=("ppsgd_sampled_theory",), table=table, draw=draw)
+FIGURE = Figure(__doc__, ("ppsgd_sampled_theory",), table, draw)

@@ -98,4 +98,4 @@ def draw(table: pd.DataFrame):
     )
 
 
-FIGURE = Figure(about=__doc__, sweeps=("ppsgd_sampling",), table=table, draw=draw)
+FIGURE = Figure(__doc__, ("ppsgd_sampling",), table, draw)

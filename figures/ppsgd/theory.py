@@ -116,4 +116,4 @@ def _threshold(ax, chosen: pd.DataFrame) -> None:
         ax.axvline(np.sqrt(before.max() * after.min()), **THRESHOLD)
 
 
-FIGURE = Figure(about=__doc__, sweeps=("ppsgd_theory",), table=table, draw=draw)
+FIGURE = Figure(__doc__, ("ppsgd_theory",), table, draw)

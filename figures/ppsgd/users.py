@@ -12,7 +12,6 @@ from matplotlib.lines import Line2D
 from bench.analysis import select, style
 from bench.errors import InputError
 from figures.ppsgd import common, drawing, fig2_digits
-from figures.ppsgd import digits as digits
 from figures.shared.figure import Figure
 
 PANELS = {
@@ -47,7 +46,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
             continue
         final = mine[mine["rounds"] == mine["num_rounds"]]
         shared = common.in_panels(common.ppsgd_runs(final, further=True), sigmas, fig2_digits.CURVES)
-        alone = digits.with_held_out(final[final["algorithm"] == common.ALONE])
+        alone = common.alone(mine)
         for panel in PANELS:
             parts = [_tuned(shared, panel, ["noise_multiplier", "personalization"], carry=["epsilon"])]
             if len(alone):
@@ -57,12 +56,12 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
         raise InputError("no run has accuracies by user: repeat ppsgd_digits or ppsgd_tags in a new folder")
     shown = pd.concat(tables, ignore_index=True)
     source = select.where_from(runs[runs["sweep"].isin(shown["sweep"])])
-    return shown.assign(held_out=digits.BY_SIZE, **source)
+    return shown.assign(held_out=common.BY_SIZE, **source)
 
 
 def _tuned(runs: pd.DataFrame, panel: str, by: list[str], carry=()) -> pd.DataFrame:
     rows = select.tuned_curves(
-        runs, by=by, value=panel, best="max", tunings={"validation": digits.HELD_OUT}, carry=carry
+        runs, by=by, value=panel, best="max", tunings={"validation": common.HELD_OUT}, carry=carry
     )
     return rows.rename(columns={panel: "accuracy"})
 
@@ -90,11 +89,10 @@ def draw(table: pd.DataFrame):
         table,
         "Accuracy by user under personalised private SGD (after Bietti et al. 2022)",
         legends,
-        *dict.fromkeys(common.stand_in(table.assign(task=task)) for task in table["task"].iloc[0].split(", ")),
         "Few and many: users up to the lower and from the upper tercile of training examples. The worst tenth is "
         "determined separately for every model, and includes users with one or two test examples. Step size by "
         "held-out accuracy, beyond the published grid where the best value is outside it.",
-        digits.held_out_note(table) + " " + digits.EPSILON_NOTE,
+        f"Held-out accuracy {common.BY_SIZE}. {common.EPSILON_NOTE}",
         differs=f"Not in the paper. {common.replaced(table)}",
         unequal="(more on one data set than on the other)",
     )
@@ -115,12 +113,4 @@ def _handles(rows: pd.DataFrame) -> list[Line2D]:
     return handles
 
 
-FIGURE = Figure(
-    about=__doc__,
-    sweeps=tuple(SIGMAS),
-    table=table,
-    draw=draw,
-    apart=common.APART,
-    renamed=common.RENAMED,
-    tuned=common.TUNED,
-)
+FIGURE = Figure(__doc__, tuple(SIGMAS), table, draw, apart=common.APART, tuned=common.TUNED)

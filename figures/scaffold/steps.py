@@ -67,11 +67,10 @@ def _costs(table: pd.DataFrame) -> str:
 
 
 FIGURE = Figure(
-    about=__doc__,
-    sweeps=(SWEEP,),
-    table=table,
-    draw=draw,
+    __doc__,
+    (SWEEP,),
+    table,
+    draw,
     apart=("task", "noise_multiplier", "num_steps"),
-    renamed={"task": "clients"},
     tuned=("round_step_size",),
 )

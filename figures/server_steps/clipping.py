@@ -72,11 +72,10 @@ def draw(table: pd.DataFrame):
 
 
 FIGURE = Figure(
-    about=__doc__,
-    sweeps=(SWEEP,),
-    table=table,
-    draw=draw,
+    __doc__,
+    (SWEEP,),
+    table,
+    draw,
     apart=("algorithm", "quantile", "factor"),
-    renamed={"quantile": "followed"},
     tuned=("server_step_size",),
 )

@@ -67,10 +67,5 @@ def draw(table: pd.DataFrame):
 
 
 FIGURE = Figure(
-    about=__doc__,
-    sweeps=(SWEEP,),
-    table=table,
-    draw=draw,
-    apart=("algorithm", "noise_multiplier", "server_step_size"),
-    tuned=("tau",),
+    __doc__, (SWEEP,), table, draw, apart=("algorithm", "noise_multiplier", "server_step_size"), tuned=("tau",)
 )

@@ -59,11 +59,10 @@ def draw(table: pd.DataFrame):
 
 
 FIGURE = Figure(
-    about=__doc__,
-    sweeps=(SWEEP,),
-    table=table,
-    draw=draw,
+    __doc__,
+    (SWEEP,),
+    table,
+    draw,
     apart=("task", "num_steps", "proximal"),
-    renamed={"task": "clients"},
     tuned=("step_size",),
 )

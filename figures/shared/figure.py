@@ -1,8 +1,7 @@
 """The type of a figure or table."""
 
 import textwrap
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import NamedTuple
 
 import pandas as pd
@@ -22,7 +21,6 @@ class Figure(NamedTuple):
     draw: the numbers -> the figure; call it through `picture`, which sets the suite's style.
     printed: the numbers -> the cells of a printed table; None for a figure.
     apart: columns of the runs that it distinguishes.
-    renamed: those of them that have another name in the numbers -> that name.
     tuned: columns of the runs for which it only shows the best value.
     own: runs over a user's own values -> the figure with their panels and curves; None where the figure adapts to the
         runs without it, or has fixed panels.
@@ -34,7 +32,6 @@ class Figure(NamedTuple):
     draw: Callable[[pd.DataFrame], style.Sheet]
     printed: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     apart: tuple[str, ...] = ()
-    renamed: Mapping[str, str] = MappingProxyType({})
     tuned: tuple[str, ...] = ()
     own: "Callable[[pd.DataFrame], Figure] | None" = None
 

@@ -86,10 +86,9 @@ def not_shown(name: str, figure: Figure, runs: pd.DataFrame, table: pd.DataFrame
     for request in requests:
         mine = runs[runs["sweep"] == request.sweep]
         for column in request.grid:
-            shown = figure.renamed.get(column, column)
-            if column in figure.tuned or shown not in table:
+            if column in figure.tuned or column not in table:
                 continue
-            missing = sorted(set(present(mine, column)) - set(table[shown].dropna()))
+            missing = sorted(set(present(mine, column)) - set(table[column].dropna()))
             if missing:
                 lines.append(f"{name} does not show {column} = {words(missing)}")
     return lines

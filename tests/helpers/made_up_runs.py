@@ -131,7 +131,7 @@ def digit_runs(
                                 "seed": seed,
                                 "rounds": t,
                                 "test_accuracy": own - (0.01 if step == STEPS[1] else 0),
-                                "validation_accuracy": own - (0.01 if step == STEPS[0] else 0),
+                                "validation_accuracy_by_size": own - (0.01 if step == STEPS[0] else 0),
                             }
                         )
     return _table("ppsgd_digits", task, "MNIST by writer, made up", rows)
@@ -153,7 +153,7 @@ def with_learning_alone(runs: pd.DataFrame, final: float, steps: int = 200) -> p
                 rounds=rounds,
                 num_rounds=steps,
                 test_accuracy=shifted,
-                validation_accuracy=shifted,
+                validation_accuracy_by_size=shifted,
                 epsilon=0.0,
             )
         )

@@ -115,7 +115,7 @@ def test_a_verdict_names_the_edges_of_the_grid_it_rests_on():
                     step_size=k,
                     test_accuracy=0.1,
                     point=lambda r: r.point + "x",
-                    validation_accuracy=0.1,
+                    validation_accuracy_by_size=0.1,
                 )
                 for k in (0.02, 20.0)
             ),

@@ -172,7 +172,7 @@ def test_a_picture_shows_the_table_and_says_what_it_is(name, no_layout):
 )
 def test_data_that_stand_in_for_the_papers_are_named(task, said, no_layout):
     table = fig1c.table(digit_runs(task=task))
-    assert ("replace" in common.stand_in(table)) == bool(said)
+    assert ("replace" in common.replaced(table)) == bool(said)
     assert said in words(fig1c.picture(table))
 
 

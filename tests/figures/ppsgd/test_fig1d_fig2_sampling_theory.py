@@ -170,7 +170,7 @@ def test_the_published_alpha_is_the_best_with_the_published_steps():
     assert judge(ten, tag_runs(lambda a, s, seed: accuracy(min(a, 1.0), s, seed))).seen == NO
     runs = tag_runs()
     further = runs[(runs["personalization"] == INF) & (runs["step_size"] == 0.5)]
-    lifted = further[["test_accuracy", "validation_accuracy"]] + 0.2
+    lifted = further[["test_accuracy", "validation_accuracy_by_size"]] + 0.2
     further = further.assign(algorithm=common.FURTHER, step_size=5.0, point="further", **lifted)
     both = pd.concat([runs, further], ignore_index=True)
     assert (judge(ten, both).seen, judge(ours, both).seen) == (YES, NO)

@@ -1,4 +1,4 @@
-"""Accuracy by user: its figure and claims, the steps beyond the published grid, and what held-out accuracy weighs."""
+"""Accuracy by user: its figure and claims, the steps beyond the published grid, and how step sizes are chosen."""
 
 import math
 
@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from made_up_runs import NOT_RUN, claim_of, digit_runs, judge, with_learning_alone
 
-from figures.ppsgd import common, digits, fig2_digits, users
+from figures.ppsgd import common, fig2_digits, users
 from figures.ppsgd.claims import CLAIMS
 from figures.shared.verdicts import NO, YES
 
@@ -17,7 +17,7 @@ def by_user(runs: pd.DataFrame, **less: float) -> pd.DataFrame:
     """Runs with accuracies by user: pooled accuracy, less so much where it is not that of local learning."""
     shared = runs["personalization"].fillna(0) > 0
     columns = {name: runs["test_accuracy"] - less.get(name, 0) * shared for name in users.PANELS}
-    return runs.assign(**columns, validation_accuracy_by_size=runs["validation_accuracy"])
+    return runs.assign(**columns)
 
 
 def test_each_panel_shows_its_own_accuracy_and_learning_alone():
@@ -62,18 +62,9 @@ def test_steps_beyond_the_published_grid_count_for_claims_and_not_for_the_publis
     assert set(at_edge["edge"]) == {"step_size = 0.5, the largest tried"}  # held-out accuracy is best there
 
 
-@pytest.mark.parametrize("by_size", [False, True])
-def test_the_step_is_chosen_by_what_weighs_users_by_size_where_that_was_measured(by_size):
-    """Held-out examples together speak for the larger step; weighed by the users' size they speak for the smaller."""
-    runs = digit_runs()
-    if by_size:
-        flipped = runs["validation_accuracy"] + 0.02 * (runs["step_size"] == 0.1)
-        runs = runs.assign(validation_accuracy_by_size=flipped)
-    table = fig2_digits.table(runs)
+def test_the_step_is_chosen_by_what_weighs_users_by_size():
+    """Held-out examples together speak for the smaller step; weighed by the users' size they speak for the larger."""
+    together = digit_runs()["test_accuracy"]
+    table = fig2_digits.table(digit_runs().assign(validation_accuracy=together))
     chosen = table[(table["tuned_on"] == "validation") & (table["curve"] == "alpha")]["step_size"]
-    assert set(chosen) == {0.1 if by_size else 0.5}
-    assert digits.held_out_note(table) == (
-        "Held-out accuracy weighs users by their training examples."
-        if by_size
-        else "Held-out accuracy weighs all held-out examples alike."
-    )
+    assert set(chosen) == {0.5}
