@@ -21,7 +21,7 @@ from bench.store import KEPT, SCALES
 from figures.shared import user_grids
 from figures.shared.drawn import JUDGED, RECORD, digest
 from figures.shared.figure import Figure, picture
-from figures.shared.runs import REPOSITORY, UNREAD, command, first_with, folders_of, no_results, nothing_in, runs_of
+from figures.shared.runs import REPOSITORY, UNREAD, command, first_with, folders_of, no_results, runs_of
 
 DRAW = "draw"  # the default command
 WORTH_PROCESSES = 6  # groups of figures for which the start of further processes pays
@@ -259,7 +259,7 @@ def draw(
                 except OSError as error:
                     raise cannot_write(error, made.path.parent) from None
     if not drawn:
-        raise nothing_in(results, scale, "nothing to draw")
+        raise no_results(results, scale, ["all"], "nothing to draw")
 
 
 def by_sweeps(names: Sequence[str]) -> dict[tuple[str, ...], list[str]]:

@@ -15,7 +15,7 @@ def off_the_law(runs: pd.DataFrame) -> Cells:
     """The deviation of the noise in prefix sums under the square root from the ratio that its matrix predicts."""
     rows = sums.ratios(runs).query("noise == 'banded_sqrt'")
     rows = rows.assign(off=rows["ratio"] / rows["law"] - 1)
-    return cells_of(rows, "noise", [], "off", "of the predicted ratio")
+    return cells_of(rows, "noise", {}, "off", "of the predicted ratio")
 
 
 def excess(runs: pd.DataFrame) -> Cells:
@@ -30,7 +30,7 @@ def accuracy(runs: pd.DataFrame) -> Cells:
     rows = digits.tuned(runs)
     rows = rows.assign(epsilon=rows.groupby("level")["epsilon_worst_case"].transform("mean").round(1))
     unit = "points of test accuracy"
-    return cells_of(rows, "algorithm", ["epsilon"], "test_accuracy", unit, scale=100, names=["epsilon"])
+    return cells_of(rows, "algorithm", {"epsilon": "epsilon"}, "test_accuracy", unit, scale=100)
 
 
 CLAIMS = [

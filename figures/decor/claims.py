@@ -27,8 +27,8 @@ def losses(runs: pd.DataFrame, metric: str, graphs: Collection[str]) -> Cells:
     rows = pd.concat([rows[rows["algorithm"] != CENTRAL], *(central.assign(task=name) for name in graphs)])
     rows = rows[rows["task"].isin(graphs)]
     rows = rows.assign(graph=rows["task"].astype(str).map(GRAPHS), log=np.log(rows["loss"].astype(float)))
-    places = ["graph", "target_epsilon"]
-    return cells_of(rows, "algorithm", places, "log", "of ln excess loss", scale=-1, names=["", "epsilon"])
+    places = {"graph": "", "target_epsilon": "epsilon"}
+    return cells_of(rows, "algorithm", places, "log", "of ln excess loss", scale=-1)
 
 
 SMALLER = stand_in("logistic regression on generated points for a9a, and MNIST")

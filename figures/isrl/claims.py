@@ -31,8 +31,8 @@ def by_trial(runs: pd.DataFrame, calibration: str) -> Cells:
     by epsilon, where all silos answer and where some do."""
     rows = pd.concat([errors(runs, number).assign(silos=number) for number in (RELIABLE, UNRELIABLE)])
     rows = rows[(rows["calibration"] == calibration) & np.isfinite(rows["target_epsilon"])]
-    places, names = ["silos", "target_epsilon"], ["silos answering:", "epsilon"]
-    return cells_of(rows, "series", places, "test_error", ERROR, scale=-100, names=names)
+    places = {"silos": "silos answering:", "target_epsilon": "epsilon"}
+    return cells_of(rows, "series", places, "test_error", ERROR, scale=-100)
 
 
 def private(runs: pd.DataFrame) -> pd.DataFrame:
@@ -53,7 +53,7 @@ def lowest_risk(runs: pd.DataFrame) -> Cells:
     other three, by n and epsilon."""
     rows = isrl_rounds.lowest(private(runs), isrl_rounds.PANEL, apart=True)
     rows = rows.assign(log=np.log(rows["excess_risk"].astype(float)))
-    return cells_of(rows, "algorithm", isrl_rounds.PANEL, "log", LOGS, scale=-1, names=["n", "epsilon"])
+    return cells_of(rows, "algorithm", {"num_records": "n", "target_epsilon": "epsilon"}, "log", LOGS, scale=-1)
 
 
 def growth(runs: pd.DataFrame) -> Cells:
@@ -64,7 +64,7 @@ def growth(runs: pd.DataFrame) -> Cells:
     if rows.empty:
         raise NotTestable("no trial both in silos that differ and in silos with one distribution")
     rows = rows.assign(log=np.log(rows["ratio"]), edge=rows["edge"] + BETWEEN + rows["edge_of_identical"])
-    return cells_of(rows, "algorithm", ["spread", "target_epsilon"], "log", LOGS, names=["distance", "epsilon"])
+    return cells_of(rows, "algorithm", {"spread": "distance", "target_epsilon": "epsilon"}, "log", LOGS)
 
 
 def only(name: str, check: Check) -> Check:

@@ -5,18 +5,16 @@ the lowest mean training loss is scored by its mean test error. The figures show
 trials.
 """
 
-from collections.abc import Callable
-
 import pandas as pd
 
 from bench.analysis import select, style
-from bench.errors import InputError
 from figures.shared.derived import derived
-from figures.shared.runs import at_end
+from figures.shared.runs import at_end, matching, part
 
 PUBLISHED, EXACT, SILENT = "published", "exact", "no noise"  # calibrations
 ONE_PASS, LOCALIZED, MULTI_PASS = "One-pass MB-SGD", "Localized MB-SGD", "Multi-pass MB-SGD"
 FIXED_ROUNDS, WIDE = "One-pass MB-SGD, 35 rounds", "Localized MB-SGD, wide search"
+BY = ["series", "calibration", "target_epsilon"]
 SETTING = ["num_phases", "phase_rounds", "regularization", "step_size"]
 SMOOTHINGS = {"smoothing_radius": "convolution", "moreau_smoothness": "moreau"}  # column -> the smoothing that uses it
 LOOKS: dict[str, style.Look] = {
@@ -28,36 +26,26 @@ LOOKS: dict[str, style.Look] = {
 }
 
 
-def _equal(runs: pd.DataFrame) -> pd.Series:
-    return runs["search"] == "equal"
-
-
-SERIES: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
-    ONE_PASS: lambda runs: _equal(runs) & (runs["algorithm"] == ONE_PASS),
-    FIXED_ROUNDS: lambda runs: _equal(runs) & (runs["algorithm"] == ONE_PASS) & (runs["phase_rounds"] == 35),
-    LOCALIZED: lambda runs: _equal(runs) & (runs["algorithm"] == LOCALIZED),
-    WIDE: lambda runs: (runs["algorithm"] == LOCALIZED) & (runs["calibration"] != EXACT),
-    MULTI_PASS: lambda runs: _equal(runs) & (runs["algorithm"] == MULTI_PASS),
+SERIES = {  # curve -> the columns that tell its runs
+    ONE_PASS: {"search": "equal", "algorithm": ONE_PASS},
+    FIXED_ROUNDS: {"search": "equal", "algorithm": ONE_PASS, "phase_rounds": 35},
+    LOCALIZED: {"search": "equal", "algorithm": LOCALIZED},
+    WIDE: {"algorithm": LOCALIZED, "calibration": [PUBLISHED, SILENT]},
+    MULTI_PASS: {"search": "equal", "algorithm": MULTI_PASS},
 }
 
 
-def by_trial(runs: pd.DataFrame, by: list[str], value: str, on: str) -> pd.DataFrame:
-    """Return the value at the best setting of each trial, with the setting: a row for each group and trial.
-
-    Args:
-        runs: one row per run.
-        by: columns of a group.
-        value: the column to average over the trial's runs.
-        on: the column whose mean over the trial's runs is smallest at the best setting.
-    """
-    best = _without_defaults(select.tune(runs, by=[*by, "trial"], over="point", on=on, best="min"))
-    told = _columns_of_setting(best)
-    groups = best.groupby([*by, "trial"], observed=True)
-    means = groups[[value, on, "epsilon", "epsilon_exact"]].mean()
-    means[value] = means[value].where(groups[value].count() == groups.size())  # divergence is not averaged away
-    tried = runs.groupby([*by, "trial"], observed=True)
+def by_trial(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the test error at the setting of each trial with the lowest training loss, averaged over the trial's runs,
+    with the setting: a row for each curve ("series"), calibration, epsilon and trial."""
+    by = [*BY, "trial"]
+    best = _without_defaults(select.tune(runs, by=by, over="point", on="train_loss", best="min"))
+    groups, tried = best.groupby(by, observed=True), runs.groupby(by, observed=True)
+    means = groups[["test_error", "train_loss", "epsilon", "epsilon_exact"]].mean()
+    finite = groups["test_error"].count() == groups.size()
+    means["test_error"] = means["test_error"].where(finite)  # divergence is not averaged away
     means = means.assign(settings=tried["point"].nunique(), runs_each=tried["seed"].nunique())
-    return means.join(groups[told].first()).reset_index()
+    return means.join(groups[_columns_of_setting(best)].first()).reset_index()
 
 
 def _without_defaults(rows: pd.DataFrame) -> pd.DataFrame:
@@ -93,25 +81,21 @@ def errors(runs: pd.DataFrame, num_sampled: int) -> pd.DataFrame:
     Raises:
         InputError: where there are none.
     """
-    runs = at_end(runs)
-    runs = runs[runs["num_sampled"] == num_sampled]
-    parts = [runs[chosen(runs)].assign(series=name) for name, chosen in SERIES.items()]
-    together = pd.concat(parts, ignore_index=True)
-    if together.empty:
-        raise InputError(f"no run with num_sampled = {num_sampled}: run the whole sweep, without --where")
-    return by_trial(together, ["series", "calibration", "target_epsilon"], "test_error", "train_loss")
+    runs = part(at_end(runs), num_sampled=num_sampled)
+    parts = [runs[matching(runs, **columns)].assign(series=name) for name, columns in SERIES.items()]
+    return by_trial(pd.concat(parts, ignore_index=True))
 
 
-def over_trials(trials: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
-    """Mean, interval, standard deviation over trials, mean epsilons, settings tried, runs per setting, and the settings
-    chosen in each trial (empty where a method has no such setting)."""
-    rows = trials.assign(seed=0)
-    table = select.interval(rows, by=by, value=value, means=["epsilon", "epsilon_exact"])
-    groups = rows.groupby(by, observed=True)
-    more = groups[value].std(ddof=1).to_frame("std").join(groups[["settings", "runs_each"]].max())
-    for name in _columns_of_setting(rows):
+def over_trials(trials: pd.DataFrame) -> pd.DataFrame:
+    """Mean test error of each curve, calibration and epsilon, its interval and standard deviation over trials, mean
+    epsilons, settings tried, runs per setting, and the settings chosen in each trial (empty where a method has no such
+    setting)."""
+    table = select.interval(trials.assign(seed=0), by=BY, value="test_error", means=["epsilon", "epsilon_exact"])
+    groups = trials.groupby(BY, observed=True)
+    more = groups["test_error"].std(ddof=1).to_frame("std").join(groups[["settings", "runs_each"]].max())
+    for name in _columns_of_setting(trials):
         more[f"chosen_{name}"] = groups[name].agg(_values_by_trial)
-    return table.merge(more.reset_index(), on=by)
+    return table.merge(more.reset_index(), on=BY)
 
 
 def _values_by_trial(values: pd.Series) -> str:

@@ -1,5 +1,7 @@
 """Figures 2 and 3 of Gao et al. 2024: test error against epsilon, with answers from all silos or from 18 of 25."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
@@ -10,6 +12,10 @@ from figures.shared.figure import Figure
 
 SWEEP = "isrl_odd_even"
 ALL, SOME = 25, 18  # silos that answer in a round, of 25
+ANSWERING = {
+    ALL: "all silos answer (Gao et al. 2024, Fig. 2)",
+    SOME: "18 of 25 silos answer (Gao et al. 2024, Fig. 3)",
+}
 SOLID = [ONE_PASS, LOCALIZED, MULTI_PASS]
 TITLES = {
     PUBLISHED: "noise by the authors' zCDP form: equal nominal $\\varepsilon$",
@@ -19,12 +25,11 @@ TITLES = {
 
 def table(runs: pd.DataFrame, num_sampled: int) -> pd.DataFrame:
     """Test error by curve, calibration and target epsilon, with the settings chosen."""
-    trials = common.errors(runs, num_sampled)
-    out = common.over_trials(trials, ["series", "calibration", "target_epsilon"], "test_error")
+    out = common.over_trials(common.errors(runs, num_sampled))
     return out.assign(num_sampled=num_sampled, delta=runs["delta"].iloc[0], **select.where_from(runs))
 
 
-def draw(table: pd.DataFrame, title: str):
+def draw(table: pd.DataFrame):
     """A panel for each calibration; error bars are standard deviations over trials, bands intervals of the mean."""
     figure, axes = style.subplots(1, 2, figsize=(11, 5.2), sharey=True)
     order = style.present(table, "series", LOOKS)
@@ -35,11 +40,11 @@ def draw(table: pd.DataFrame, title: str):
     axes[0].set_ylabel("test error, all silos together")
     axes[0].set_yscale("log")  # with 35 rounds the error at the smallest epsilon is twice the others
     style.percent(axes[0].yaxis)
-    solid = table[table["series"].isin(SOLID)]
+    solid, number = table[table["series"].isin(SOLID)], table["num_sampled"].iloc[0]
     return style.finish(
         figure,
         table,
-        title,
+        f"MNIST odd/even in 25 silos, {ANSWERING.get(number, f'{number} of 25 silos answer')}",
         [style.handles(table, "series", LOOKS)],
         "Each trial has the setting with the lowest mean training loss over "
         f"{table['runs_each'].max():.0f} runs, among {common.tried(solid)} (solid). {_dashed_note(table)}",
@@ -90,26 +95,18 @@ def _panel(ax, panel: pd.DataFrame, silent: pd.DataFrame, order) -> None:
     ax.set_xlabel(r"$\varepsilon$")
 
 
-def figure_of(about: str, num_sampled: int, title: str) -> Figure:
-    """Return the figure for a number of silos that answer."""
-    return Figure(
-        about,
-        (SWEEP,),
-        lambda runs: table(runs, num_sampled),
-        lambda numbers: draw(numbers, title),
-        apart=("target_epsilon", "calibration", "num_sampled"),
-        tuned=tuple(common.SETTING),
-        own=lambda runs: _figure_for_runs(about, num_sampled, title, runs),
-    )
-
-
-def _figure_for_runs(about: str, num_sampled: int, title: str, runs: pd.DataFrame) -> Figure:
-    """Return the figure for the number of silos that answer in the user's runs: `num_sampled` unless they have one
+def figure_of(number: int, num_sampled: int, answering: str) -> Figure:
+    """Return the figure of this number in the paper, for a number of silos that answer; a user's own runs may have one
     other."""
-    counts = sorted(runs["num_sampled"].unique())
-    if num_sampled in counts or len(counts) != 1:
-        return figure_of(about, num_sampled, title)
-    return figure_of(about, int(counts[0]), f"MNIST odd/even in 25 silos, {counts[0]} of 25 silos answer")
+
+    def own(runs: pd.DataFrame) -> Figure:
+        counts = runs["num_sampled"].unique()
+        return figure._replace(table=partial(table, num_sampled=counts[0] if len(counts) == 1 else num_sampled))
+
+    shown = partial(table, num_sampled=num_sampled)
+    about, apart = ABOUT.format(number, answering), ("target_epsilon", "calibration", "num_sampled")
+    figure = Figure(about, (SWEEP,), shown, draw, apart=apart, tuned=tuple(common.SETTING), own=own)
+    return figure
 
 
 ABOUT = """\
@@ -118,13 +115,5 @@ Gao et al. 2024, Figure {}: test error against epsilon on MNIST odd/even, {}.
 Localized MB-SGD is compared with one-pass MB-SGD. Multi-pass MB-SGD, which is not in the paper, separates the gain from
 phases from the gain from several passes. Expected by the paper: localized below one-pass at every epsilon.
 """
-FIGURE_2 = figure_of(
-    ABOUT.format(2, "all 25 silos answer in every round"),
-    ALL,
-    "MNIST odd/even in 25 silos, all silos answer (Gao et al. 2024, Fig. 2)",
-)
-FIGURE_3 = figure_of(
-    ABOUT.format(3, "18 random silos of 25 answer in a round"),
-    SOME,
-    "MNIST odd/even in 25 silos, 18 of 25 silos answer (Gao et al. 2024, Fig. 3)",
-)
+FIGURE_2 = figure_of(2, ALL, "all 25 silos answer in every round")
+FIGURE_3 = figure_of(3, SOME, "18 random silos of 25 answer in a round")

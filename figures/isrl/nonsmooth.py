@@ -19,23 +19,12 @@ LOOKS: dict[str, style.Look] = {
 }
 
 
-def by_trial(runs: pd.DataFrame) -> pd.DataFrame:
-    """Test error by method, target epsilon and trial."""
-    runs = at_end(runs).assign(series=lambda rows: rows["algorithm"])
-    return common.by_trial(runs, ["series", "calibration", "target_epsilon"], "test_error", "train_loss")
-
-
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Test error by method and target epsilon, with the settings chosen."""
-    out = common.over_trials(by_trial(runs), ["series", "calibration", "target_epsilon"], "test_error")
+    out = common.over_trials(common.by_trial(at_end(runs).assign(series=lambda rows: rows["algorithm"])))
     most = runs.groupby("algorithm", observed=True)["phase_rounds"].max().rename("most_rounds")
     out = out.merge(most, left_on="series", right_index=True)
     return out.assign(delta=runs["delta"].iloc[0], **select.where_from(runs))
-
-
-def _most(table: pd.DataFrame) -> str:
-    rows = table.drop_duplicates("series")
-    return ", ".join(f"{rounds:g} ({name})" for name, rounds in zip(rows["series"], rows["most_rounds"], strict=True))
 
 
 def draw(table: pd.DataFrame):
@@ -59,13 +48,16 @@ def draw(table: pd.DataFrame):
     ax.minorticks_off()
     ax.set(xlabel=r"exact $\varepsilon$", ylabel="test error, all silos together")
     style.percent(ax.yaxis)
+    most = [
+        f"{rounds:g} ({name})" for name, rounds in table.groupby("series", sort=False)["most_rounds"].first().items()
+    ]
     return style.finish(
         figure,
         table,
         "Losses that are not smooth: localized, hinge loss (after Gao et al. 2024, section 3)",
         [style.handles(table, "series", LOOKS)],
         f"Each trial has the setting with the lowest training loss, of {common.tried(table)} per method. "
-        f"At most {_most(table)} rounds in each of two phases.",
+        f"At most {', '.join(most)} rounds in each of two phases.",
         common.privacy_note(table),
         differs="The paper has no such experiment.",
     )

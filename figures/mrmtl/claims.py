@@ -1,5 +1,6 @@
 """The results of Liu et al. 2022 on School and further claims, compared split by split."""
 
+import itertools
 import math
 from typing import Any
 
@@ -10,7 +11,7 @@ from figures.mrmtl.curves import FEDAVG, LOCAL, METRIC, MR_MTL, STEP, SWEEP, pub
 from figures.shared import edges
 from figures.shared.checks import Cells, ahead, cells_of, grows, inside
 from figures.shared.margins import APART, Margin, computed, estimated, every
-from figures.shared.runs import at_end
+from figures.shared.runs import at_end, matching, part
 from figures.shared.verdicts import Claim, NotTestable, ours
 
 UNIT = "of squared error"
@@ -25,26 +26,22 @@ def runs_with(runs: pd.DataFrame, sampler: str = SHUFFLED) -> pd.DataFrame:
     """Return the runs after their last round, with a sampler.
 
     Raises:
-        NotTestable: where there are none.
+        InputError: where there are none.
     """
-    rows = at_end(runs)
-    rows = rows[rows["sampler"] == sampler]
-    if rows.empty:
-        raise NotTestable(f"no runs with sampler = {sampler}")
-    return rows
+    return part(at_end(runs), sampler=sampler)
 
 
 def at_six(runs: pd.DataFrame) -> Cells:
     """Errors of each method at the published step and epsilon 6, of MR-MTL with lambda = 1."""
     rows = runs_with(runs)
     pull = (rows["algorithm"] == MR_MTL).astype(float)
-    rows = rows[(rows["target_epsilon"] == 6) & (rows["step_size"] == STEP) & (rows["regularization"] == pull)]
-    return cells_of(rows, "algorithm", [], METRIC, UNIT, scale=-1)
+    rows = rows[matching(rows, target_epsilon=6, step_size=STEP) & (rows["regularization"] == pull)]
+    return cells_of(rows, "algorithm", {}, METRIC, UNIT, scale=-1)
 
 
 def in_print() -> Cells:
     """The published errors, as cells."""
-    return cells_of(published(), "series", [], "squared_error", UNIT, scale=-1)
+    return cells_of(published(), "series", {}, "squared_error", UNIT, scale=-1)
 
 
 def as_published(runs: pd.DataFrame) -> Margin:
@@ -52,8 +49,8 @@ def as_published(runs: pd.DataFrame) -> Margin:
     published number, a mean of five splits, is given the spread of ours."""
     if not runs["source"].str.startswith("School").all():
         raise NotTestable("the runs are on generated schools: put school.mat into the folder BENCH_DATA")
-    cells, margins = at_six(runs), []
-    for name, place in [(name, ()) for name in (FEDAVG, LOCAL, MR_MTL) if cells.places(name)]:
+    cells, margins, methods = at_six(runs), [], (FEDAVG, LOCAL, MR_MTL)
+    for name, place in itertools.product(methods, cells.places(*methods)):
         errors, printed = -cells.values[name, place], -in_print().values[name, place].item()
         spread, count = float(errors.std(ddof=1)), len(errors)
         if count < 2:
@@ -73,7 +70,7 @@ def tuned(runs: pd.DataFrame) -> Cells:
     rows, by = runs_with(runs), ["algorithm", "target_epsilon"]
     best = select.tuned_elsewhere(rows, rows, by=by, over=OVER, on=METRIC, best="min")
     best = edges.of_settings(best, rows, by, OVER, {})
-    return cells_of(best, "algorithm", ["target_epsilon"], METRIC, UNIT, scale=-1, names=["epsilon"])
+    return cells_of(best, "algorithm", {"target_epsilon": "epsilon"}, METRIC, UNIT, scale=-1)
 
 
 def between_the_ends(cells: Cells) -> Margin:
@@ -90,11 +87,8 @@ def by_strength(runs: pd.DataFrame) -> Cells:
 
 def of_samplers(runs: pd.DataFrame) -> Cells:
     """The error with Poisson samples minus that with shuffled batches, at every epsilon from 1 on."""
-    by = ["algorithm", "target_epsilon", *OVER]
-    first, second = (
-        cells_of(runs_with(runs, name), "algorithm", by[1:], METRIC, UNIT, names=["epsilon", "lambda", "step"])
-        for name in (POISSON, SHUFFLED)
-    )
+    places = {"target_epsilon": "epsilon", "regularization": "lambda", "step_size": "step"}
+    first, second = (cells_of(runs_with(runs, name), "algorithm", places, METRIC, UNIT) for name in (POISSON, SHUFFLED))
     both = [cell for cell in first.values if cell in second.values and cell[1][0] >= 1]
     return Cells({cell: (first.values[cell] - second.values[cell]).dropna() for cell in both}, UNIT, names=first.names)
 

@@ -31,9 +31,9 @@ NEAR = 0.03  # of accuracy: as published
 
 def _cells(rows: pd.DataFrame, series: str, places: Sequence[str], y: str, scale: float | None = None) -> Cells:
     """Return the cells of rows, signed so that more is better."""
-    names = [PLACES.get(name, "") for name in places]
+    named = {name: PLACES.get(name, "") for name in places}
     scale = BETTER[y] if scale is None else scale
-    return cells_of(rows, series, places, y, UNITS[y], scale=scale, names=names, called=PLACES.get(series, ""))
+    return cells_of(rows, series, named, y, UNITS[y], scale=scale, called=PLACES.get(series, ""))
 
 
 def _deviations(
@@ -383,4 +383,4 @@ def rest_by_agents(runs: pd.DataFrame) -> Cells:
     ends = {rows["num_agents"].min(): "fewest agents", rows["num_agents"].max(): "most agents"}
     rows = rows[rows["num_agents"].isin(ends)]
     rows = rows.assign(series=rows["num_agents"].map(ends), rest=np.log(rows["rest"]))
-    return cells_of(rows, "series", [], "rest", "of the logarithm of the rests' ratio", scale=-1)
+    return cells_of(rows, "series", {}, "rest", "of the logarithm of the rests' ratio", scale=-1)

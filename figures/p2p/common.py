@@ -15,13 +15,12 @@ import numpy as np
 import pandas as pd
 
 from bench.analysis import select
-from bench.errors import InputError
 from figures.p2p.published import published
 from figures.shared import edges
 from figures.shared.derived import derived
 from figures.shared.published import HERE
 from figures.shared.published import PUBLISHED as OF_PAPER
-from figures.shared.runs import at_end
+from figures.shared.runs import at_end, matching, part
 
 LOCAL, NON_PRIVATE = "local", "non-private"
 EXACT, DESCENT = "exact minimisers", "short descent"  # of the local objectives, where the paper names no solver
@@ -35,29 +34,6 @@ SETTINGS = ["num_updates", "clip_norm", "mu"]  # what is tuned for a budget, the
 CONTINUOUS = ("iterations", "vectors_sent")  # axes on which curves are interpolated linearly between evaluations
 BEYOND = 1.01  # times our last x, as the ends of published curves are extracted with an error
 FEWEST_UPDATES = 1.0  # per agent: without updates only the start is left, which is shown as one release
-
-
-def matching(runs: pd.DataFrame, **values) -> np.ndarray:
-    """Return a mask of the runs with these values; a list allows any of its values. A run without the column does not
-    match."""
-    columns = {name: runs[name] if name in runs else pd.Series(np.nan, runs.index) for name in values}
-    return np.logical_and.reduce(
-        [columns[name].isin(value if isinstance(value, list) else [value]) for name, value in values.items()]
-    )
-
-
-def part(runs: pd.DataFrame, **values) -> pd.DataFrame:
-    """Return the runs with these values; a list allows any of its values.
-
-    Raises:
-        InputError: where there are none.
-    """
-    chosen = matching(runs, **values)
-    if not chosen.any():
-        condition = ", ".join(f"{name} = {value}" for name, value in values.items())
-        sweep = " ".join(runs["sweep"].unique())
-        raise InputError(f"no run of {sweep} with {condition}: run the whole sweep, without --where")
-    return runs[chosen]
 
 
 def final(runs: pd.DataFrame) -> pd.DataFrame:

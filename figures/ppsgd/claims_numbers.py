@@ -29,6 +29,7 @@ SMALL = 1.0  # the largest alpha Q that is called small
 LONG, CROSSING = 1000, 10.0  # rounds; the noise of the panel in which local learning passes all others
 PRINTED, PROGRAM = 0.01, 0.1  # delta_std in the text of the paper, and in the authors' program
 BUDGET = "target_epsilon"
+POINT = {"samples": "n =", BUDGET: "epsilon"}
 NUM_CLIENTS, NUM_FEATURES, LABEL_NOISE, CLIP_NORM, DELTA = Measured()
 
 
@@ -150,9 +151,8 @@ def accuracy(
 
 
 def _by_noise(rows: pd.DataFrame, tuning: str, series: str = ALPHA) -> Cells:
-    places, names = ["tuned_on", SIGMA], ["step by", "sigma ="]
-    rows = rows.assign(tuned_on=tuning)
-    return cells_of(rows, series, places, "test_accuracy", POINTS, scale=100, names=names, called=CALLED)
+    places = {"tuned_on": "step by", SIGMA: "sigma ="}
+    return cells_of(rows.assign(tuned_on=tuning), series, places, "test_accuracy", POINTS, scale=100, called=CALLED)
 
 
 def smallest(series: Sequence[float]) -> float:
@@ -259,11 +259,6 @@ def _sigmas(runs: pd.DataFrame, noisy: bool) -> list[float]:
     return sigmas if noisy else [0.0]
 
 
-def _cells(rows: pd.DataFrame, places: Sequence[str]) -> Cells:
-    names = {"delta_std": "delta_std", SIGMA: "sigma =", "rounds": "round"}
-    return cells_of(rows, ALPHA, places, "log", LOGS, scale=-1, names=[names[place] for place in places], called=CALLED)
-
-
 def early_risk(runs: pd.DataFrame, noisy: bool) -> Cells:
     """Log risk in the initial rounds, by users' spread, noise and round."""
     deltas = sorted(ppsgd_runs(runs)["delta_std"].dropna().unique())
@@ -271,7 +266,8 @@ def early_risk(runs: pd.DataFrame, noisy: bool) -> Cells:
     rows = rows[rows["rounds"].between(*EARLY)]
     if rows.empty:
         raise NotTestable(f"no evaluation in rounds {EARLY[0]} to {EARLY[1]}")
-    return _cells(rows, ["delta_std", SIGMA, "rounds"])
+    places = {"delta_std": "delta_std", SIGMA: "sigma =", "rounds": "round"}
+    return cells_of(rows, ALPHA, places, "log", LOGS, scale=-1, called=CALLED)
 
 
 def _last_rows(rows: pd.DataFrame) -> pd.DataFrame:
@@ -289,7 +285,8 @@ def late_risk(runs: pd.DataFrame, noisy: bool, deltas: Collection[float]) -> Cel
     """Log risk of global learning and of small alpha Q > 0 after the last round, by users' spread and noise."""
     rows = pd.concat([_last_rows(_risk(runs, delta, sigma)) for delta in deltas for sigma in _sigmas(runs, noisy)])
     rows = rows[rows[ALPHA].between(0, SMALL, inclusive="right") | (rows[ALPHA] == GLOBAL)]
-    return _cells(rows, ["delta_std", SIGMA])
+    places = {"delta_std": "delta_std", SIGMA: "sigma ="}
+    return cells_of(rows, ALPHA, places, "log", LOGS, scale=-1, called=CALLED)
 
 
 def over_the_floor(runs: pd.DataFrame) -> Cells:
@@ -299,7 +296,7 @@ def over_the_floor(runs: pd.DataFrame) -> Cells:
     if rows["global_floor"].isna().any():
         raise NotTestable("the floor of global learning is not among the results")
     rows = rows.assign(ratio=rows["excess_risk"] / rows["global_floor"])
-    return cells_of(rows, ALPHA, [], "ratio", "of the floor", called=CALLED)
+    return cells_of(rows, ALPHA, {}, "ratio", "of the floor", called=CALLED)
 
 
 def passings(runs: pd.DataFrame, sigma: float, leader: float) -> Cells:
@@ -333,11 +330,6 @@ def by_spread(runs: pd.DataFrame) -> Cells:
 # ---- The setting of the theorems ----
 
 
-def _at_points(rows: pd.DataFrame, value: str, unit: str, places: Sequence[str] = ("samples", BUDGET)) -> Cells:
-    names = {"samples": "n =", BUDGET: "epsilon", "local": "local"}
-    return cells_of(rows, ALPHA, places, value, unit, names=[names[place] for place in places], called=CALLED)
-
-
 def under_bound(runs: pd.DataFrame, algorithm: str = "") -> Cells:
     """Risk over its bound at every point; of users of unequal size, that of an algorithm.
 
@@ -354,7 +346,8 @@ def under_bound(runs: pd.DataFrame, algorithm: str = "") -> Cells:
         rows = rows.assign(risk=rows["excess_risk"])
     if (most := rows["clipped"].max()) > 0:
         raise NotTestable(f"up to {most:.2g} of the gradients were clipped, which the theorem excludes")
-    return _at_points(rows.assign(ratio=rows["risk"] / rows["bound"]), "ratio", "of the bound")
+    rows = rows.assign(ratio=rows["risk"] / rows["bound"])
+    return cells_of(rows, ALPHA, POINT, "ratio", "of the bound", called=CALLED)
 
 
 def by_side(runs: pd.DataFrame, ends: bool) -> Cells:
@@ -368,7 +361,7 @@ def by_side(runs: pd.DataFrame, ends: bool) -> Cells:
         rows = rows.assign(local=rows["local_is_better"] == 1)
     if rows["local"].nunique() < 2:
         raise NotTestable("no budget with numbers of samples on both sides")
-    return _at_points(rows.assign(log=-rows["excess_risk"]), "log", "of excess risk", ["samples", BUDGET, "local"])
+    return cells_of(rows, ALPHA, POINT | {"local": "local"}, "excess_risk", "of excess risk", scale=-1, called=CALLED)
 
 
 def on_its_side(cells: Cells) -> Margin:
@@ -430,7 +423,7 @@ def cost_of_privacy(runs: pd.DataFrame) -> Cells:
     free = rows[np.isinf(rows[BUDGET])]
     rows = rows[np.isfinite(rows[BUDGET])].merge(free, on=["algorithm", *select.REPETITION], suffixes=("", "_free"))
     rows = rows.assign(cost=rows["risk"] - rows["risk_free"])
-    return cells_of(rows, "algorithm", [BUDGET], "cost", "of excess risk", names=["epsilon"])
+    return cells_of(rows, "algorithm", {BUDGET: "epsilon"}, "cost", "of excess risk")
 
 
 def by_sampling(runs: pd.DataFrame) -> Cells:
@@ -440,4 +433,4 @@ def by_sampling(runs: pd.DataFrame) -> Cells:
     last = last.assign(setting=last.groupby([ALPHA, "clip_norm", "step_size"]).ngroup())
     best = select.tune(last, by=["algorithm"], over="setting", on="excess_risk", best="min", log=True)
     best = best.drop(columns="edge").assign(log=np.log(best["excess_risk"].astype(float)))
-    return cells_of(best, "algorithm", [], "log", LOGS, scale=-1)
+    return cells_of(best, "algorithm", {}, "log", LOGS, scale=-1)

@@ -14,8 +14,8 @@ def losses(runs: pd.DataFrame, noisy: bool, fewest: int = 1) -> Cells:
     """Training loss of both methods, each at its best step, by kind of clients and local steps from the fewest on."""
     rows = tuned(runs)
     rows = rows[((rows["noise_multiplier"] > 0) == noisy) & (rows["num_steps"] >= fewest)]
-    places = ["task", "num_steps"]
-    return cells_of(rows, "algorithm", places, METRIC, "of training loss", scale=-1, names=["", "local steps"])
+    places = {"task": "", "num_steps": "local steps"}
+    return cells_of(rows, "algorithm", places, METRIC, "of training loss", scale=-1)
 
 
 SMALLER = stand_in("50 clients of 160 records in 50 rounds for 100 clients of 4,000 in 400")

@@ -21,7 +21,7 @@ def optimised(runs: pd.DataFrame, noisy: bool) -> Cells:
     """Loss of each optimiser at its best step and tau."""
     rows = optimisers.tuned(runs)
     rows = rows[(rows["noise_multiplier"] > 0) == noisy]
-    return cells_of(rows, "algorithm", [], optimisers.METRIC, UNIT, scale=-1)
+    return cells_of(rows, "algorithm", {}, optimisers.METRIC, UNIT, scale=-1)
 
 
 def with_mu(runs: pd.DataFrame, way: str, skipped: int) -> Cells:
@@ -33,10 +33,8 @@ def with_mu(runs: pd.DataFrame, way: str, skipped: int) -> Cells:
     if len(counts) < 2:
         raise NotTestable("two numbers of local steps are needed")
     rows = rows[(rows["step"] == way) & rows["num_steps"].isin(counts[skipped:])]
-    names = ["", "local steps"]
-    return cells_of(
-        rows, "proximal", ["task", "num_steps"], proximal.METRIC, UNIT, scale=-1, names=names, called="mu ="
-    )
+    places = {"task": "", "num_steps": "local steps"}
+    return cells_of(rows, "proximal", places, proximal.METRIC, UNIT, scale=-1, called="mu =")
 
 
 def off_the_quantile(runs: pd.DataFrame) -> Cells:
@@ -44,8 +42,8 @@ def off_the_quantile(runs: pd.DataFrame) -> Cells:
     rows = clipping.tuned(runs)
     rows = rows[rows["algorithm"] == clipping.ADAPTIVE]
     rows = rows.assign(off=rows["clipped"] - (1 - rows["followed"]), edge="")
-    places, names = ["followed", "factor"], ["quantile", "from"]
-    return cells_of(rows, "algorithm", places, "off", "of the clipped share", names=names)
+    places = {"followed": "quantile", "factor": "from"}
+    return cells_of(rows, "algorithm", places, "off", "of the clipped share")
 
 
 def clipped(runs: pd.DataFrame, hindsight: bool) -> Cells:
@@ -60,14 +58,11 @@ def clipped(runs: pd.DataFrame, hindsight: bool) -> Cells:
         fixed = pd.concat([best.assign(factor=factor) for factor in median["factor"].unique()])
     rows = pd.concat([fixed.assign(norm=FIXED), median.assign(norm=MEDIAN)])
     rows = rows[rows["factor"].isin(median["factor"])]
-    return cells_of(rows, "norm", ["factor"], clipping.METRIC, UNIT, scale=-1, names=["from"])
+    return cells_of(rows, "norm", {"factor": "from"}, clipping.METRIC, UNIT, scale=-1)
 
 
-REDDI, LI, ANDREW = (
-    "Reddi et al. 2021, abstract, section 5",
-    "Li et al. 2020, section 5",
-    "Andrew et al. 2021, abstract",
-)
+REDDI, LI = "Reddi et al. 2021, abstract, section 5", "Li et al. 2020, section 5"
+ANDREW = "Andrew et al. 2021, abstract"
 RARE = stand_in("generated examples with rare features for language data")
 FEW = stand_in("20 generated clients of 40 records for larger data")
 GENERATED = stand_in("generated examples for the data of federated benchmarks")

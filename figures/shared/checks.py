@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bench.analysis.select import REPETITION
-from figures.shared.edges import BETWEEN
+from figures.shared.edges import distinct
 from figures.shared.margins import Margin, NotTestable, every, paired, some
 
 Place = tuple[Any, ...]
@@ -104,23 +104,22 @@ def said(name: Any) -> str:
 def cells_of(
     rows: pd.DataFrame,
     series: str,
-    places: Sequence[str],
+    places: Mapping[str, str],
     value: str,
     unit: str = "",
     *,
     scale: float = 1.0,
-    names: Sequence[str] = (),
     called: str = "",
 ) -> Cells:
     """Return the cells of rows, one for each repetition; "edge" has the edges of their settings.
 
     Args:
         rows: of runs, or of published numbers.
-        series, places: columns.
+        series: the column of the series.
+        places: the columns of a place -> their names in words, "" for none.
         value: the column of numbers.
         unit: of scale times the numbers.
         scale: of the numbers; negative where less is better.
-        names: of the places, in words.
         called: as of `Cells`.
 
     Raises:
@@ -135,9 +134,8 @@ def cells_of(
         cell = name, tuple(place)
         values[cell] = group.set_index(index)["_value"] if index else group["_value"].reset_index(drop=True)
         if "edge" in group:
-            found = {one for text in group["edge"].dropna().unique() for one in text.split(BETWEEN) if one}
-            edges[cell] = [f"{empty.name(name)}: {one}" for one in sorted(found)]
-    return Cells(values, unit, edges, names, called)
+            edges[cell] = [f"{empty.name(name)}: {edge}" for edge in distinct(group)]
+    return Cells(values, unit, edges, list(places.values()), called)
 
 
 # ---- Checks ----

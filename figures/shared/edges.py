@@ -44,22 +44,23 @@ def of_settings(
 
 def note(rows: pd.DataFrame, what: str = "settings") -> str:
     """Return a sentence on the numbers in a table that rest on an edge, for a footer; empty where none does."""
-    count = int((rows["edge"].fillna("") != "").sum()) if "edge" in rows else 0
-    if not count:
-        return ""
-    return (
-        f"At {count} of {len(rows)} points the best of the {what} is the smallest or largest tried, so a better one "
-        'may lie beyond (column "edge" of the CSV).'
+    words = (
+        f"At {_count(rows)} of {len(rows)} points the best of the {what} is the smallest or largest tried, so a better "
+        'one may lie beyond (column "edge" of the CSV).'
     )
+    return words if _count(rows) else ""
 
 
 def short(rows: pd.DataFrame, what: str) -> str:
     """Return `note` in few words, for a footer that has little room."""
-    count = int((rows["edge"].fillna("") != "").sum()) if "edge" in rows else 0
-    return f'At {count} of {len(rows)} points the best {what} is an end of the grid (column "edge").' if count else ""
+    words = f'At {_count(rows)} of {len(rows)} points the best {what} is an end of the grid (column "edge").'
+    return words if _count(rows) else ""
 
 
-def distinct(rows: pd.DataFrame, *columns: str) -> list[str]:
-    """Return the distinct edges in the rows' columns, by default "edge"; none where the rows lack them."""
-    texts = {text for name in columns or ("edge",) if name in rows for text in rows[name].dropna().unique()}
-    return sorted({edge for text in texts for edge in text.split(BETWEEN) if edge})
+def _count(rows: pd.DataFrame) -> int:
+    return int((rows["edge"].fillna("") != "").sum())
+
+
+def distinct(rows: pd.DataFrame) -> list[str]:
+    """Return the distinct edges in the rows."""
+    return sorted({edge for text in rows["edge"].dropna().unique() for edge in text.split(BETWEEN) if edge})

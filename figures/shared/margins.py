@@ -175,12 +175,8 @@ def _paired(values: np.ndarray, unit: str) -> Margin:
 
 def computed(value: float, unit: str, basis: str = COMPUTED) -> Margin:
     """Return the margin of a comparison without randomness; a missing number means diverged, and counts as missed."""
-    value = _or_missed(value)
+    value = -math.inf if np.isnan(value) else float(value)
     return Margin(value, unit, basis, p_holds=float(value <= 0), p_fails=float(value > 0))
-
-
-def _or_missed(value: float) -> float:
-    return -math.inf if np.isnan(value) else float(value)
 
 
 # ---- Several ----

@@ -2,7 +2,9 @@
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -79,20 +81,13 @@ def folders_of(results: Path, scale: str | None) -> list[Path]:
     return [results / name for name in ([kind_of(scale)] if scale else (KEPT, SMOKE))]
 
 
-def no_results(results: Path, scale: str | None, sweeps: Sequence[str]) -> InputError:
-    """Return the error where none of the sweeps has results, with how to make them or where to find them."""
+def no_results(results: Path, scale: str | None, sweeps: Sequence[str], missing: str = "") -> InputError:
+    """Return the error where none of the sweeps has results, with how to make them or where to find them. missing: what
+    is missing, in words; the sweeps' results where empty."""
     committed = scale != SMOKE and not (results / KEPT).is_dir()  # as where the suite is installed
+    missing = missing or f"no results of {' '.join(sweeps)}"
     return InputError(
-        f"no results of {' '.join(sweeps)} in {results}: first run `{command(results, scale, sweeps)}`"
-        + (f", or give --results; {IN_REPOSITORY}" if committed else "")
-    )
-
-
-def nothing_in(results: Path, scale: str | None, said: str) -> InputError:
-    """Return the error where there are no results at all. said: the beginning of the message, what is missing."""
-    committed = scale != SMOKE and not (results / KEPT).is_dir()
-    return InputError(
-        f"{said} in {results}: first run `{command(results, scale, ['all'])}`, or choose --results"
+        f"{missing} in {results}: first run `{command(results, scale, sweeps)}`, or choose --results"
         + (f"; {IN_REPOSITORY}" if committed else "")
     )
 
@@ -103,6 +98,29 @@ def command(results: Path, scale: str | None, sweeps: Sequence[str]) -> str:
     options = {"--scale": (scale, SMOKE), "--out": (results, Path("results"))}
     written = [f" {option} {value}" for option, (value, default) in options.items() if value != default]
     return f"python -m bench run {' '.join(sweeps)}{''.join(written)}"
+
+
+def matching(rows: pd.DataFrame, **values: Any) -> np.ndarray:
+    """Return a mask of the rows with these values; a list allows any of its values. A row without the column does not
+    match."""
+    columns = {name: rows[name] if name in rows else pd.Series(np.nan, rows.index) for name in values}
+    return np.logical_and.reduce(
+        [columns[name].isin(value if isinstance(value, list) else [value]) for name, value in values.items()]
+    )
+
+
+def part(runs: pd.DataFrame, **values: Any) -> pd.DataFrame:
+    """Return the runs with these values; a list allows any of its values.
+
+    Raises:
+        InputError: where there are none.
+    """
+    chosen = matching(runs, **values)
+    if not chosen.any():
+        condition = ", ".join(f"{name} = {value}" for name, value in values.items())
+        sweep = " ".join(runs["sweep"].unique())
+        raise InputError(f"no run of {sweep} with {condition}: run the whole sweep, without --where")
+    return runs[chosen]
 
 
 @derived

@@ -80,7 +80,7 @@ def draw(numbers):
 
 def risks(runs):
     """The risk before the first round and after the last."""
-    return cells_of(runs[runs["step_size"] == 0.1], "rounds", [], "excess_risk", "of risk", scale=-1)
+    return cells_of(runs[runs["step_size"] == 0.1], "rounds", {}, "excess_risk", "of risk", scale=-1)
 
 
 PAPER = Paper(

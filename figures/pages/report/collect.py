@@ -31,7 +31,7 @@ from figures.pages.report.facts import COLUMNS, RUN, Facts, facts_of
 from figures.shared.drawn import RECORD, digest
 from figures.shared.figure import Figure
 from figures.shared.paper import Paper
-from figures.shared.runs import UNREAD, command, first_with, folders_of, nothing_in, read, together
+from figures.shared.runs import UNREAD, command, first_with, folders_of, no_results, read, together
 from figures.shared.verdicts import ERROR, NO, OPEN, YES, Claim
 
 BAR = ("seen", "not seen", "open", "error")  # of a paper's statements, in the order of its bar
@@ -259,7 +259,7 @@ def collect(results: Path, scale: str | None, repository: Path | None) -> Report
     """
     named = sorted({sweep for paper in PAPERS.values() for claim in paper.claims for sweep in claim.sweeps})
     if first_with(folders_of(results, scale), named) is None:
-        raise nothing_in(results, scale, "no results")
+        raise no_results(results, scale, ["all"], "no results")
     if repository and repository.resolve() == results.resolve():
         repository = results  # as it was given, in the commands that are shown
     committed = repository / KEPT if repository else None

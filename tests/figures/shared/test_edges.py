@@ -25,7 +25,5 @@ def test_settings_are_edges_unless_nothing_lies_beyond():
 
 
 def test_the_edges_of_rows_are_named_once():
-    rows = pd.DataFrame({"edge": ["x; y", "", "x", None], "edge_of_second": ["z", "", "", ""]})
+    rows = pd.DataFrame({"edge": ["x; y", "", "x", None]})
     assert edges.distinct(rows) == ["x", "y"]
-    assert edges.distinct(rows, "edge", "edge_of_second") == ["x", "y", "z"]
-    assert edges.distinct(rows[[]]) == []
