@@ -13,9 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from bench.analysis import style
-from bench.errors import InputError
 from figures.pfl import common, curves
 from figures.shared.figure import Figure
+from figures.shared.runs import matching, part
 
 SWEEPS = ("pfl_epsilon", "pfl_alone")
 SHOWN = {"num_epochs": 1, "num_clients": 10}
@@ -30,11 +30,6 @@ ALONE_NOTE = (
 )
 
 
-def _at_split(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows at the split and the number of clients that are shown."""
-    return rows[(rows[list(SHOWN)] == pd.Series(SHOWN)).all(axis=1)]
-
-
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Accuracy by data set, epsilon and model; the published cells, also at epsilons that were not run; and the
     accuracy of one client with a tenth of the data, where "alone" is true.
@@ -42,16 +37,13 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     Raises:
         InputError: where there is no run with one local epoch and ten clients.
     """
-    together = runs[runs["sweep"] == SWEEPS[0]]
-    rows = _at_split(common.final(together)) if len(together) else together
-    if rows.empty:
-        condition = ", ".join(f"{name} = {value}" for name, value in SHOWN.items())
-        raise InputError(f"no run of {SWEEPS[0]} with {condition}: run the whole sweep, without --where")
-    cells = _at_split(common.published_tables(*common.TABLES[:3]))
-    cells = cells[cells["dataset"].isin(rows["dataset"])]
-    together_rows = common.averaged(rows).merge(cells, on=common.CELL, how="outer").assign(alone=False)
-    own = common.finished(runs[(runs["sweep"] == SWEEPS[1]) & runs["dataset"].isin(rows["dataset"])])
-    parts = [together_rows, common.averaged(own).assign(alone=True)] if len(own) else [together_rows]
+    rows = part(common.final(part(runs, sweep=SWEEPS[0])), **SHOWN)
+    datasets = list(rows["dataset"].unique())
+    cells = common.published_tables(*common.TABLES[:3])
+    cells = cells[matching(cells, dataset=datasets, **SHOWN)]
+    parts = [common.averaged(rows).merge(cells, on=common.CELL, how="outer").assign(alone=False)]
+    own = common.finished(runs[matching(runs, sweep=SWEEPS[1], dataset=datasets)])
+    parts += [common.averaged(own).assign(alone=True)] if len(own) else []
     return pd.concat(parts, ignore_index=True).assign(**common.facts(pd.concat([rows, own])))
 
 
@@ -68,10 +60,8 @@ def draw(table: pd.DataFrame):
         rows = rows.assign(x=rows["target_epsilon"].replace(np.inf, end))
         curves.behind(ax, rows, "x", linestyle="")
         run = rows[rows["repetitions"] > 0]
-        for silent in (False, True):
-            part = run[np.isinf(run["target_epsilon"]) == silent]
-            if len(part):
-                curves.ours(ax, part, "x")
+        for _, line in run.groupby(np.isinf(run["target_epsilon"])):
+            curves.ours(ax, line, "x")
         shown = own["algorithm"].isin(run["algorithm"])  # a line beside no curve would compare nothing
         alone = own[(own["dataset"] == name) & np.isfinite(own["test_accuracy"]) & shown]
         for row in alone.itertuples():
@@ -106,11 +96,10 @@ def _leave_out(ax: Axes, run: pd.DataFrame, alone: pd.DataFrame) -> int:
     lowest = values[gaps.argmax() + 1]
     ax.set_ylim(bottom=lowest - 0.3 * (values[-1] - lowest))
     off = both[both["test_accuracy"] < lowest].sort_values("alone")
+    of = ["alone" if row.alone else common.epsilon_symbol(row.target_epsilon) for row in off.itertuples()]
     words = [
-        f"{MARK} {row.algorithm} "
-        + ("alone" if row.alone else rf"$\varepsilon$ = {row.target_epsilon:g}")
-        + f": {100 * row.test_accuracy:.0f} %"
-        for row in off.itertuples()
+        f"{MARK} {row.algorithm} {which}: {100 * row.test_accuracy:.0f} %"
+        for row, which in zip(off.itertuples(), of, strict=True)
     ]
     ax.text(0.98, 0.02, "\n".join(words), transform=ax.transAxes, ha="right", va="bottom", fontsize=7)
     return len(off)

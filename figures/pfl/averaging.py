@@ -19,6 +19,7 @@ LINES = {
 }
 LOOKS: dict[str, style.Look] = {"test_accuracy": {"linestyle": "-"}, "train_accuracy": {"linestyle": "--"}}
 COLORS = {1: "#3c78b4", 20: "#c8443c"}
+WORDS = {1: "epoch", 20: "20 epochs (at the end)"}
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
@@ -49,10 +50,9 @@ def draw(table: pd.DataFrame):
         ax.set(title=name, ylim=(0, 1.005))
         style.percent(ax.yaxis)
     style.label(axes, "local epochs done", "accuracy")
-    splits = [Line2D([], [], color=color, label=f"averaged every {_epochs(e)}") for e, color in COLORS.items()]
+    splits = [Line2D([], [], color=color, label=f"averaged every {WORDS[e]}") for e, color in COLORS.items()]
     kinds = [Line2D([], [], color="#555555", label=label, **LOOKS[line]) for line, label in LINES.items()]
-    share = table["data_share"].min()
-    part = f" Only {100 * share:.3g} % of the data of each client are used." if share < 1 else ""
+    part = common.share_note(table)
     return style.finish(
         figure,
         table,
@@ -63,10 +63,6 @@ def draw(table: pd.DataFrame):
         differs=f"Not in the paper; ten clients and settings as published.{part}",
         unequal="(lines without a band have one)",
     )
-
-
-def _epochs(count: int) -> str:
-    return "epoch" if count == 1 else f"{count} epochs (at the end)"
 
 
 FIGURE = Figure(__doc__, (SWEEP,), table, draw)

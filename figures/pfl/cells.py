@@ -7,7 +7,6 @@ seeds are shared, the true error tends to be smaller than the pooled one. A run 
 claim leaves out the runs that collapsed.
 """
 
-import functools
 import itertools
 import math
 from collections import defaultdict
@@ -146,37 +145,29 @@ def _values_and_spreads(
     rows = common.final(runs[runs["dataset"] == dataset])
     accuracy = rows["test_accuracy"].astype(float)
     rows = rows.assign(value=100 * accuracy.where(np.isfinite(accuracy), 0)).set_index(select.REPETITION)
-    values = {as_key(*key): accuracies for key, accuracies in rows.groupby(KEYS)["value"]}
+    values: dict[Any, pd.Series] = dict(iter(rows.groupby(KEYS)["value"]))
     for key, accuracies in values.items():
         if key[3] in collapsing:
             values[key] = accuracies[accuracies >= accuracies.median() / 2]
     several = defaultdict(list)
     for key, accuracies in values.items():
         if len(accuracies) > 1:
-            several[kind(key)].append((float(accuracies.var(ddof=1)) * (len(accuracies) - 1), len(accuracies) - 1))
-    return values, {name: _spread(*zip(*squares, strict=True)) for name, squares in several.items()}
+            several[kind(key)].append(accuracies)
+    return values, {name: _spread(of_kind) for name, of_kind in several.items()}
 
 
-def _spread(squares: Sequence[float], freedoms: Sequence[int]) -> Spread:
-    return Spread(math.sqrt(sum(squares) / sum(freedoms)), sum(freedoms), len(freedoms))
-
-
-@functools.cache
-def _published(dataset: str, figure: str) -> Mapping[Key, pd.Series]:
-    rows = common.published_tables(figure)
-    rows = rows[rows["dataset"] == dataset]
-    keys = itertools.starmap(as_key, rows[KEYS].itertuples(index=False, name=None))
-    return {key: pd.Series([100 * value]) for key, value in zip(keys, rows["published"], strict=True)}
+def _spread(cells: Sequence[pd.Series]) -> Spread:
+    """Return the spread pooled over cells of several runs."""
+    freedom = sum(len(runs) - 1 for runs in cells)
+    squares = sum(float(runs.var(ddof=1)) * (len(runs) - 1) for runs in cells)
+    return Spread(math.sqrt(squares / freedom), freedom, len(cells))
 
 
 def of_table(dataset: str, figure: str) -> Cells:
     """Return the cells of a published table, each the mean of ten runs, whose spread is not known."""
-    return Cells(dataset, _published(dataset, figure), {})
-
-
-def as_key(epsilon: Any, epochs: Any, clients: Any, model: Any) -> Key:
-    """Return a cell's name from its columns."""
-    return float(epsilon), int(epochs), int(clients), str(model)
+    rows = common.published_tables(figure).set_index("dataset").loc[[dataset]]
+    values: dict[Any, pd.Series] = dict(iter((100 * rows.set_index(KEYS)["published"]).groupby(KEYS)))
+    return Cells(dataset, values, {})
 
 
 # ---- Checks ----

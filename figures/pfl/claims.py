@@ -1,7 +1,7 @@
 """What Bhaskar et al. 2025 state of their experiments, by data set, and the checks."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 
 from figures.pfl import common
-from figures.pfl.cells import Cells, Test, asked_by, decided, of_runs, of_table
+from figures.pfl.cells import Cells, Key, Test, asked_by, decided, of_runs, of_table
 from figures.pfl.common import DATASETS, MODELS, TABLES
 from figures.shared.margins import Margin, computed, every, some, under_each
 from figures.shared.verdicts import Claim, NotTestable, guess
 
 SPLIT, CLIENTS, ONE_CLIENT = "pfl_splits", "pfl_clients", "pfl_one_client"
 CLIP_NORM = 1.0  # of all cells of the tables
-EPOCHS, MOST_EPOCHS = (1, 2, 4, 5, 10), 20
+EPOCHS, MOST_EPOCHS = (1, 2, 4, 5, 10, 20), 20
 K, FEWEST, MOST = 10, 10, 100
 ROBUST, COLLAPSES = "SN+Lin", "CNN+RL"
 FRAGILE = tuple(name for name in MODELS if name != ROBUST)
@@ -43,23 +43,24 @@ def _private(cells: Cells) -> tuple[float, ...]:
 # ---- Tables 2 to 4 ----
 
 
+def _over_others(cells: Cells, epsilons: Sequence[float], sign: int) -> list[Margin]:
+    """(1, 20) minus each other split at these epsilons, or with sign -1 each other split minus (1, 20)."""
+    return [
+        cells.difference({(epsilon, 1, K, model): sign, (epsilon, epochs, K, model): -sign})
+        for epsilon in epsilons
+        for model in MODELS
+        for epochs in EPOCHS[1:]
+    ]
+
+
 def always_best(cells: Cells) -> list[Margin]:
     """(1, 20) minus each other split, in every private column."""
-    return [
-        cells.difference({(epsilon, 1, K, model): 1, (epsilon, epochs, K, model): -1})
-        for epsilon in _private(cells)
-        for model in MODELS
-        for epochs in (*EPOCHS[1:], MOST_EPOCHS)
-    ]
+    return _over_others(cells, _private(cells), 1)
 
 
 def not_best_without(cells: Cells) -> list[Margin]:
     """Each other split minus (1, 20), without privacy."""
-    return [
-        cells.difference({(np.inf, epochs, K, model): 1, (np.inf, 1, K, model): -1})
-        for model in MODELS
-        for epochs in (*EPOCHS[1:], MOST_EPOCHS)
-    ]
+    return _over_others(cells, [np.inf], -1)
 
 
 def least_lost(cells: Cells) -> list[Margin]:
@@ -69,34 +70,31 @@ def least_lost(cells: Cells) -> list[Margin]:
     for epsilon in _private(cells):
         for model in MODELS:
             first, *others = (
-                cells.distance((np.inf, epochs, K, model), (epsilon, epochs, K, model))
-                for epochs in (*EPOCHS, MOST_EPOCHS)
+                cells.distance((np.inf, epochs, K, model), (epsilon, epochs, K, model)) for epochs in EPOCHS
             )
             less = {key: -weight for key, weight in first.items()}
             margins += [cells.difference(other | less) for other in others]
     return margins
 
 
+def _loss(epsilon: float, model: str, sign: int = 1) -> dict[Key, float]:
+    """Return the weights of a model's loss from (1, 20) to (20, 1)."""
+    return {(epsilon, 1, K, model): sign, (epsilon, MOST_EPOCHS, K, model): -sign}
+
+
 def fragile_lose(cells: Cells) -> list[Margin]:
     """Losses of the networks of several layers from (1, 20) to (20, 1), which must be above LOST, in every private
     column."""
-    return [
-        cells.difference({(epsilon, 1, K, model): 1, (epsilon, MOST_EPOCHS, K, model): -1}, LOST)
-        for epsilon in _private(cells)
-        for model in FRAGILE
-    ]
+    return [cells.difference(_loss(epsilon, model), LOST) for epsilon in _private(cells) for model in FRAGILE]
 
 
 def robust_keeps(cells: Cells) -> list[Margin]:
     """Loss of each network from (1, 20) to (20, 1), minus that of the linear model on scattering features."""
-    margins = []
-    for epsilon in _private(cells):
-        own = {(epsilon, 1, K, ROBUST): -1, (epsilon, MOST_EPOCHS, K, ROBUST): 1}
-        margins += [
-            cells.difference({(epsilon, 1, K, model): 1, (epsilon, MOST_EPOCHS, K, model): -1} | own)
-            for model in FRAGILE
-        ]
-    return margins
+    return [
+        cells.difference(_loss(epsilon, model) | _loss(epsilon, ROBUST, -1))
+        for epsilon in _private(cells)
+        for model in FRAGILE
+    ]
 
 
 def robust_is_best(cells: Cells) -> list[Margin]:
@@ -104,14 +102,14 @@ def robust_is_best(cells: Cells) -> list[Margin]:
     return [
         cells.difference({(epsilon, epochs, K, ROBUST): 1, (epsilon, epochs, K, model): -1})
         for epsilon in (*_private(cells), np.inf)
-        for epochs in (*EPOCHS, MOST_EPOCHS)
+        for epochs in EPOCHS
         for model in FRAGILE
     ]
 
 
 def collapses(cells: Cells) -> list[Margin]:
     """Half of the ReLU network's accuracy at (1, 20) minus its accuracy at (20, 1), without privacy."""
-    return [cells.difference({(np.inf, 1, K, COLLAPSES): 0.5, (np.inf, MOST_EPOCHS, K, COLLAPSES): -1})]
+    return [cells.difference(_loss(np.inf, COLLAPSES) | {(np.inf, 1, K, COLLAPSES): 0.5})]
 
 
 # ---- Table 5 ----

@@ -7,7 +7,7 @@ clients k and a model, after the last round.
 import numpy as np
 import pandas as pd
 
-from bench.analysis import select
+from bench.analysis import select, style
 from bench.errors import InputError
 from figures.pfl.published import published_cells
 from figures.shared.derived import derived
@@ -93,7 +93,7 @@ def epsilon_symbol(epsilon: float) -> str:
 def facts(runs: pd.DataFrame) -> dict[str, str | float]:
     """Data sets, in place of the many tasks, scale and privacy of the numbers; delta is NaN where no run is private."""
     private = runs[np.isfinite(runs["target_epsilon"])]
-    names = [name for name in DATASETS if name in set(runs["dataset"])]
+    names = style.present(runs, "dataset", DATASETS)
     privacy = {name: ", ".join(sorted(private[name].unique())) for name in ("privacy_unit", "neighbors")}
     return select.where_from(runs) | {"task": ", ".join(names)} | privacy | {"delta": private["delta"].max()}
 
@@ -122,13 +122,14 @@ def training_note(table: pd.DataFrame) -> str:
     words = {"step_size": "step size", "momentum": "momentum", "clip_norm": "clipping norm", "batch_size": "batches of"}
     rows = table[np.isfinite(table["target_epsilon"])]
     known = [name for name in words if name in rows and rows[name].notna().any()]
-    settings = [f"{words[name]} {_range_in_words(rows[name])}" for name in known]
+    ends = {name: sorted({rows[name].min(), rows[name].max()}) for name in known}
+    settings = [f"{words[name]} {' to '.join(f'{value:g}' for value in ends[name])}" for name in known]
     published = "published settings, " if all(rows[name].nunique() == 1 for name in known) else ""
-    share = table["data_share"].dropna() if "data_share" in table else pd.Series(dtype=float)
-    part = f" Only {100 * share.min():.3g} % of the data of each client are used." if (share < 1).any() else ""
+    part = share_note(table)
     return f"Accuracy of the averaged model after the last round, {published}untuned ({', '.join(settings)}).{part}"
 
 
-def _range_in_words(values: pd.Series) -> str:
-    """Return the values as text: one number, or the smallest and the largest."""
-    return " to ".join(f"{value:g}" for value in sorted({values.min(), values.max()}))
+def share_note(table: pd.DataFrame) -> str:
+    """Return a sentence, after a space, on the share of the data that runs use; empty where they use all."""
+    share = table["data_share"].min()
+    return f" Only {100 * share:.3g} % of the data of each client are used." if share < 1 else ""

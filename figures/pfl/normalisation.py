@@ -6,8 +6,7 @@ as the program has them for Fashion-MNIST, explain the published accuracies if t
 
 import pandas as pd
 
-from bench.analysis import style
-from figures.pfl import common, curves, tables
+from figures.pfl import splits_curves, tables
 from figures.shared.figure import Figure
 
 
@@ -19,19 +18,10 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame):
     """A panel for each epsilon."""
-    epsilons = sorted(table["target_epsilon"].unique(), reverse=True)
-    figure, axes = style.subplots(1, len(epsilons), figsize=(11.5, 4.2), sharey=True, squeeze=False)
-    for ax, panel, (epsilon,) in style.panels(axes, table, target_epsilon=epsilons):
-        curves.panel(ax, panel, "num_epochs")
-        style.ticks(ax, sorted(table["num_epochs"].unique()))
-        ax.set_title(f"{table['dataset'].iloc[0]}, {common.epsilon_symbol(epsilon)}")
-        style.percent(ax.yaxis)
-    style.label(axes, "local epochs of a round $E$", "test accuracy")
-    return curves.finish(
-        figure,
+    return splits_curves.draw(
         table,
         "Accuracy with pixels in [-1, 1] (Bhaskar et al. 2025, Table 2)",
-        curves.gaps(table),
+        height=3.3,
         differs="Elsewhere pixels have mean 0 and deviation 1 over the data set, as in the authors' program.",
     )
 

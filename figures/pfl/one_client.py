@@ -27,26 +27,23 @@ def draw(table: pd.DataFrame):
     """A row of panels for the settings of each program, the larger clipping norm first; a column for each data set."""
     table = table[table.groupby("dataset")["batch_size"].transform("nunique") > 1]  # others are in Table 5
     names = style.present(table, "dataset", common.DATASETS)
-    recipes = table[RECIPE].drop_duplicates().sort_values(RECIPE, ascending=False)
+    table = table.sort_values(RECIPE, ascending=False, kind="stable")
+    words = "$C$ = {:g}, step {:g}, momentum {:g}"
+    table = table.assign(settings=[words.format(*recipe) for recipe in table[RECIPE].to_numpy()])
+    recipes, sizes = list(table["settings"].unique()), sorted(table["batch_size"].unique())
     size = (4.6 * len(names) + 0.9, 3.4 * len(recipes) + 1.0)
     figure, axes = style.subplots(len(recipes), len(names), figsize=size, squeeze=False, sharey="col")
-    sizes = sorted(table["batch_size"].unique())
-    for line, (_, recipe) in zip(axes, recipes.iterrows(), strict=True):
-        of_recipe = table[(table[RECIPE] == recipe).all(axis=1)]
-        for ax, name in zip(line, names, strict=True):
-            rows = of_recipe[of_recipe["dataset"] == name]
-            curves.behind(ax, rows[rows["batch_size"] == sizes[0]], "batch_size", linestyle="", markersize=9)
-            curves.ours(ax, rows, "batch_size")
-            style.ticks(ax, sizes)
-            ax.set_xlabel("expected batch size $L$")
-            if len(rows):
-                settings = (
-                    f"$C$ = {recipe['clip_norm']:g}, step {recipe['step_size']:g}, momentum {recipe['momentum']:g}"
-                )
-                ax.set_title(f"{name}, {common.epsilon_symbol(rows['target_epsilon'].iloc[0])}\n{settings}")
-            ax.set_xlim(sizes[0] / 1.2, sizes[-1] * 1.2)
-            style.percent(ax.yaxis)
-        line[0].set_ylabel("test accuracy")
+    for ax, rows, (settings, name) in style.panels(axes, table, settings=recipes, dataset=names):
+        curves.behind(ax, rows[rows["batch_size"] == sizes[0]], "batch_size", linestyle="", markersize=9)
+        curves.ours(ax, rows, "batch_size")
+        style.ticks(ax, sizes)
+        ax.set_xlabel("expected batch size $L$")
+        if len(rows):
+            ax.set_title(f"{name}, {common.epsilon_symbol(rows['target_epsilon'].iloc[0])}\n{settings}")
+        ax.set_xlim(sizes[0] / 1.2, sizes[-1] * 1.2)
+        style.percent(ax.yaxis)
+    for row in axes:
+        row[0].set_ylabel("test accuracy")
     return curves.finish(
         figure,
         table,

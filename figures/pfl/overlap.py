@@ -17,11 +17,7 @@ from figures.shared.figure import Figure
 SWEEP = "pfl_clients"
 LOOKS: dict[str, style.Look] = {
     "epsilon": {"color": "#8c8c8c", "marker": "o", "label": "as published, as if clients were disjoint"},
-    "epsilon_average": {
-        "color": "#3c78b4",
-        "marker": "s",
-        "label": "an example of an average number of clients",
-    },
+    "epsilon_average": {"color": "#3c78b4", "marker": "s", "label": "an example of an average number of clients"},
     "epsilon_worst": {"color": "#c8443c", "marker": "^", "label": "the example that the most clients have"},
 }
 KEYS = ["dataset", "target_epsilon", "num_clients"]

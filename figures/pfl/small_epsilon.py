@@ -12,7 +12,6 @@ from figures.pfl import common
 from figures.shared.figure import Figure
 
 AS_PUBLISHED = 1.2
-BATCH_SIZE, STEP_SIZE = 64, 0.3
 SETTING = ["target_epsilon", "batch_size", "step_size"]
 PUBLISHED: style.Look = {"color": "black", "linestyle": "--", "linewidth": 2.0, "zorder": 3}
 # Less noise blue, larger batches red, shorter steps green.
@@ -69,7 +68,7 @@ def draw(table: pd.DataFrame):
 def _label(epsilon: float, batch_size: int, step_size: float) -> str:
     """Return the setting, as far as it differs from the published one, and epsilon."""
     parts = [common.epsilon_symbol(epsilon)]
-    parts += [f"$L$ = {batch_size}"] * (batch_size != BATCH_SIZE) + [f"step {step_size:g}"] * (step_size != STEP_SIZE)
+    parts += [f"$L$ = {batch_size}"] * (batch_size != 64) + [f"step {step_size:g}"] * (step_size != 0.3)
     return ", ".join(parts)
 
 

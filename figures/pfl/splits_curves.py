@@ -3,6 +3,8 @@
 Expected: flat for SN+Lin; for the other models falling with E, with privacy by tens of points.
 """
 
+from functools import partial
+
 import pandas as pd
 
 from bench.analysis import style
@@ -15,12 +17,13 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     return tables.table(runs, *common.TABLES[:3])
 
 
-def draw(table: pd.DataFrame):
-    """A row of panels for each data set and a column for each epsilon."""
+def draw(table: pd.DataFrame, title: str, height: float = 2.9, differs: str = ""):
+    """A row of panels for each data set and a column for each epsilon. height: of a row, in inches; differs: the gaps
+    where empty."""
     names = style.present(table, "dataset", common.DATASETS)
     columns = table.groupby("dataset")["target_epsilon"].nunique().max()
     figure, axes = style.subplots(
-        len(names), columns, figsize=(11.5, 2.9 * len(names) + 0.9), sharex=True, sharey="row", squeeze=False
+        len(names), columns, figsize=(11.5, height * len(names) + 0.9), sharex=True, sharey="row", squeeze=False
     )
     for row, name in zip(axes, names, strict=True):
         rows = table[table["dataset"] == name]
@@ -35,8 +38,8 @@ def draw(table: pd.DataFrame):
     for ax in axes[-1]:
         style.ticks(ax, sorted(table["num_epochs"].unique()))
         ax.set_xlabel("local epochs of a round $E$")
-    title = "Accuracy by split of 20 epochs (Bhaskar et al. 2025, Tables 2 to 4)"
-    return curves.finish(figure, table, title, differs=curves.gaps(table))
+    notes = [curves.gaps(table)] if differs else []
+    return curves.finish(figure, table, title, *notes, differs=differs or curves.gaps(table))
 
 
 def own(_: pd.DataFrame) -> Figure:
@@ -44,4 +47,6 @@ def own(_: pd.DataFrame) -> Figure:
     return FIGURE._replace(table=lambda runs: tables.table(runs, *common.TABLES[:3], own=True))
 
 
-FIGURE = Figure(__doc__, ("pfl_splits",), table, draw, apart=("target_epsilon", "num_epochs"), own=own)
+TITLE = "Accuracy by split of 20 epochs (Bhaskar et al. 2025, Tables 2 to 4)"
+APART = ("target_epsilon", "num_epochs")
+FIGURE = Figure(__doc__, ("pfl_splits",), table, partial(draw, title=TITLE), apart=APART, own=own)

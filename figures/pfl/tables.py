@@ -1,6 +1,7 @@
 """Tables 2 to 5 of Bhaskar et al. 2025: accuracies here, as published, and how far they are apart."""
 
 from collections.abc import Hashable
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,8 +12,9 @@ from bench.errors import InputError
 from figures.pfl import common
 from figures.pfl.common import CELL
 from figures.shared.figure import Figure
+from figures.shared.runs import matching
 
-NEAR, CLOSE = 0.01, 0.02  # differences in accuracy: one point, two points
+NEAR, CLOSE = 0.01, 0.02  # differences in accuracy: one point, two points; rounded as published accuracies are
 NOT_RUN = "not run"
 ONE_CLIENT, SINGLE_NODE = "pfl_one_client", {"clip_norm": 0.1, "batch_size": 64}  # of the authors' program for one node
 BY_PROGRAM = "single-node program"
@@ -29,19 +31,13 @@ AGREEMENT: dict[str, style.Look] = {
 TABLE_5_NAME = "pfl_table5"
 
 
-def rounded(difference):
-    """Return a difference rounded to hundredths of a point, as the published accuracies are."""
-    return np.round(difference, 4)
-
-
 def agreement(difference: float, repetitions: float) -> str:
     """Return the distance of a cell from the published value, in the words of the legend."""
     if not repetitions > 0:
         return NOT_RUN
     if not np.isfinite(difference):
         return "diverged"
-    places = rounded(abs(difference)) <= np.array([NEAR, CLOSE])
-    steps = 2 - int(places.sum())
+    steps = sum(round(abs(difference), 4) > limit for limit in (NEAR, CLOSE))
     return list(AGREEMENT)[2 + (steps if difference > 0 else -steps)]
 
 
@@ -61,11 +57,8 @@ def table(runs: pd.DataFrame, *figures: str, own: bool = False) -> pd.DataFrame:
     cells = common.published_tables(*figures)
     rows = common.final(runs) if own else common.final(runs).merge(cells[CELL], on=CELL)
     if rows.empty:
-        sweep = " ".join(runs["sweep"].unique())
-        names = ", ".join(figures)
-        smoke = (runs["scale"] == "smoke").any()
-        remedy = "scale smoke has none, choose a larger scale" if smoke else "run the whole sweep, without --where"
-        raise InputError(f"no run of {sweep} is in a cell of {names}: {remedy}")
+        sweep, names = " ".join(runs["sweep"].unique()), ", ".join(figures)
+        raise InputError(f"no run of {sweep} is in a cell of {names}: run the whole sweep at a scale other than smoke")
     compared = cells.merge(common.averaged(rows), on=CELL, how="right" if own else "left")
     compared["difference"] = compared["test_accuracy"] - compared["published"]
     words = [agreement(*pair) for pair in compared[["difference", "repetitions"]].to_numpy()]
@@ -80,7 +73,7 @@ def table_by_clients(runs: pd.DataFrame) -> pd.DataFrame:
     a single node, told apart by "program"."""
     own = runs["sweep"] == ONE_CLIENT
     rows = table(runs[~own], TABLE_5_NAME).assign(program="")
-    single = runs[own & np.logical_and.reduce([runs[name] == value for name, value in SINGLE_NODE.items()])]
+    single = runs[own & matching(runs, **SINGLE_NODE)]
     if single.empty:
         return rows
     again = table(single, TABLE_5_NAME).assign(program=BY_PROGRAM)
@@ -158,7 +151,7 @@ def _heading(key: dict) -> str:
     return "\n".join(filter(None, lines))
 
 
-def draw(table: pd.DataFrame, title: str, *notes: str):
+def draw(table: pd.DataFrame, title: str, note: str = ""):
     """The table as a picture, coloured by how far its cells are from the published ones."""
     colors = arranged(table, table["agreement"])
     looks = np.vectorize(AGREEMENT.get, otypes=[object])(colors.to_numpy())
@@ -175,7 +168,7 @@ def draw(table: pd.DataFrame, title: str, *notes: str):
         table,
         common.privacy_note(table),
         common.training_note(table),
-        *notes,
+        note,
         _contradiction(table),
         differs=f"{ranges}Test accuracy in percent; differences to the published means of 10 runs in points.{diverged}",
         unequal="(as written in the cells)",
@@ -186,32 +179,21 @@ def draw(table: pd.DataFrame, title: str, *notes: str):
 
 def _contradiction(table: pd.DataFrame) -> str:
     """Return the cells of this table that another published table prints differently, in words."""
-    apart = common.contradictions()
-    cells = apart.merge(table[[*CELL, "published"]], on=CELL)
-    names = [name for name in cells.columns if name.startswith("pfl_table")]
+    cells = common.contradictions().merge(table[CELL], on=CELL)
     contradictions = [
         f"{row['algorithm']} on {row['dataset']} at {common.epsilon_name(row['target_epsilon'])}, E = "
         f"{row['num_epochs']}, k = {row['num_clients']} is "
-        + " and ".join(f"{100 * row[name]:.2f} in Table {name[-1]}" for name in names)
-        for _, row in cells.iterrows()
+        + " and ".join(f"{100 * row[name]:.2f} in Table {name[-1]}" for name in common.TABLES if name in row)
+        for row in cells.to_dict("records")
     ]
-    return (
-        f"The paper prints different values for the same cell: {'; '.join(contradictions)}." if contradictions else ""
-    )
+    words = f"The paper prints different values for the same cell: {'; '.join(contradictions)}."
+    return words if contradictions else ""
 
 
-def figure_of(about: str, name: str, sweep: str, title: str, *notes: str) -> Figure:
-    """Return a published table beside the accuracies here.
-
-    Args:
-        about: what it shows.
-        name: its name here and in the published numbers.
-        sweep: the sweep whose runs it shows.
-        title: of the picture.
-        notes: in the footer, before the contradictions within the paper.
-    """
+def figure_of(about: str, name: str, title: str, note: str = "") -> Figure:
+    """Return a published table of `pfl_splits` beside the accuracies here. name: here and in the published numbers."""
     return Figure(
-        about, (sweep,), lambda runs: table(runs, name), lambda numbers: draw(numbers, title, *notes), printed=printed
+        about, ("pfl_splits",), lambda runs: table(runs, name), partial(draw, title=title, note=note), printed
     )
 
 
@@ -223,7 +205,6 @@ Expected: (1, 20) is the best split or close to it; with privacy all models but 
 (20, 1); and without, CNN+RL collapses there.
 """,
     "pfl_table2",
-    "pfl_splits",
     "MNIST, 10 clients, E × R = 20 epochs (Bhaskar et al. 2025, Table 2)",
 )
 TABLE_3 = figure_of(
@@ -233,7 +214,6 @@ Bhaskar et al. 2025, Table 3: accuracy on Fashion-MNIST by how 20 epochs are spl
 Expected: as on MNIST, some 10 points lower.
 """,
     "pfl_table3",
-    "pfl_splits",
     "Fashion-MNIST, 10 clients, E × R = 20 epochs (Bhaskar et al. 2025, Table 3)",
     "The text of the paper says that SN+CNN falls from 84.26, where its table has 81.26, and that SN+Lin falls from "
     "86.01, the value at epsilon 2.7, to 82.79, the value at 1.2.",
@@ -245,11 +225,10 @@ Bhaskar et al. 2025, Table 4: accuracy on CIFAR-10 by how 20 epochs are split in
 Expected: SN+Lin stays within 3 points whatever the split, the others fall towards 10 %, which is chance.
 """,
     "pfl_table4",
-    "pfl_splits",
     "CIFAR-10, 10 clients, E × R = 20 epochs (Bhaskar et al. 2025, Table 4)",
     "The text of the paper has epsilon 7.52 where its tables have 7.53.",
 )
-TABLE_5 = figure_of(
+TABLE_5 = Figure(
     """\
 Bhaskar et al. 2025, Table 5: accuracy by number of clients k, E = 1, at the larger epsilon of each data set.
 
@@ -258,7 +237,8 @@ paper: the last row but one has those of the other cells, the last those of the 
 (clipping norm 0.1, step 0.1, momentum 0.9). Expected: accuracy grows with k from 10 on and stays below that
 of one client, which has all data.
 """,
-    TABLE_5_NAME,
-    "pfl_clients",
-    "Accuracy by number of clients k, 20 rounds of E = 1 (Bhaskar et al. 2025, Table 5)",
-)._replace(sweeps=("pfl_clients", ONE_CLIENT), table=table_by_clients)
+    ("pfl_clients", ONE_CLIENT),
+    table_by_clients,
+    partial(draw, title="Accuracy by number of clients k, 20 rounds of E = 1 (Bhaskar et al. 2025, Table 5)"),
+    printed,
+)
