@@ -282,7 +282,7 @@ def list_() -> None:
 
     width = max(map(len, FIGURES))
     for name, figure in FIGURES.items():
-        print(f"{name:{width}}  {figure.summary}")
+        print(f"{name:{width}}  {figure.title}")
 
 
 @app.command()

@@ -37,8 +37,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     if not shared.any():
         raise InputError("no runs with personalization > 0: run the whole sweep, without --where")
     setting = ["personalization", "clip_norm", "step_size"]
-    numbers = last[setting].drop_duplicates().reset_index(drop=True).rename_axis("setting").reset_index()
-    last = last.merge(numbers, on=setting)
+    last = last.assign(setting=last.groupby(setting).ngroup())
     local, shared = last["personalization"] == 0, last["personalization"] > 0
     frames = []
     for risk in RISKS:

@@ -36,14 +36,10 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 def best(table: pd.DataFrame) -> pd.DataFrame:
     """Return the alpha N of the lowest measured risk and of the lowest bound, by budget and number of samples."""
     groups = table.groupby(["target_epsilon", "samples"])
-    chosen = {
-        name: table.loc[groups[column].idxmin(), ["target_epsilon", "samples", "personalization"]].rename(
-            columns={"personalization": name}
-        )
-        for name, column in (("measured", "excess_risk"), ("promised", "bound"))
-    }
     sides = groups["local_is_better"].first().reset_index()
-    return sides.merge(chosen["measured"]).merge(chosen["promised"])
+    for name, column in (("measured", "excess_risk"), ("promised", "bound")):
+        sides[name] = table.loc[groups[column].idxmin(), "personalization"].to_numpy()
+    return sides
 
 
 def draw(table: pd.DataFrame):

@@ -1,6 +1,5 @@
 """The type of a figure or table."""
 
-import textwrap
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -48,11 +47,6 @@ class Figure(NamedTuple):
     def caption(self) -> str:
         """The rest of `about`, as one line."""
         return " ".join(self._words.strip().partition("\n")[2].split())
-
-    @property
-    def summary(self) -> str:
-        """The first paragraph of `about`, as one line."""
-        return " ".join(textwrap.dedent(self._words).strip().split("\n\n")[0].split())
 
     @property
     def alt(self) -> str:
