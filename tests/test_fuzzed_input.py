@@ -3,7 +3,7 @@
 import pytest
 from fuzzing.kinds import KINDS, attempt_all
 
-FEW = {"conditions": 20, "method files": 20, "files of clients": 25, "parts of results": 15}
+FEW = {"conditions": 20, "files of clients": 25, "parts of results": 15}
 MANY = 400
 
 

@@ -11,15 +11,13 @@ from hypothesis import strategies as st
 from made_up_parts import put
 from tiny_sweeps import run, walks
 
-from fuzzing import expressions, files, methods
+from fuzzing import expressions, files
 from fuzzing.outcomes import fault
-from fuzzing.small_suite import small_suite, traced_only
+from fuzzing.small_suite import small_suite
 
 SMALL = [
     *("--baselines", "none", "--epsilons", "1", "--seeds", "1", "--settings", "2", "--rounds", "5", "--workers", "1")
 ]
-COMPARED = ["--task", "small", *SMALL]
-AUDITED = ["--set", "step_size=0.1", "--runs", "300"]
 CLIENTS = ["compare", "ppsgd", "--task", "u.npz", *SMALL, "--set", "num_sampled=2", "--set", "batch_size=2"]
 ON_PARTS = [
     *(["run", "tiny"], ["status", "tiny"], ["check", "tiny"]),
@@ -43,15 +41,6 @@ def _condition(text: str, work: Path) -> str | None:
     return fault("bench", ["run", "tiny", "--where", text, "--seeds", "1"], work)
 
 
-def _method(case: tuple[str, str, bool], work: Path) -> str | None:
-    text, target, audited = case
-    (work / "m.py").write_text(text)
-    if audited:
-        return fault("bench", ["audit", target, *AUDITED], work)
-    with traced_only():
-        return fault("bench", ["compare", target, *COMPARED], work)
-
-
 def _clients(content: bytes, work: Path) -> str | None:
     (work / "u.npz").write_bytes(content)
     return fault("bench", CLIENTS, work)
@@ -69,7 +58,6 @@ def _part(case: tuple[bytes, list[str], str | None], work: Path) -> str | None:
 
 KINDS = {
     "conditions": Kind(lambda rows: expressions.expressions(), _condition),
-    "method files": Kind(lambda rows: st.tuples(methods.method_files(), methods.targets(), st.booleans()), _method),
     "files of clients": Kind(lambda rows: files.client_files(), _clients),
     "parts of results": Kind(
         lambda rows: st.tuples(files.parts(rows), st.sampled_from(ON_PARTS), st.sampled_from(PART_NAMES)),
