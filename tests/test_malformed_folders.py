@@ -13,7 +13,6 @@ import pytest
 from made_up_parts import put
 from tiny_sweeps import run, walks
 
-from bench.comparison.protocol import PROTOCOL, read_protocol
 from bench.errors import InputError
 from bench.files import write_whole
 from bench.papers import SWEEPS
@@ -23,7 +22,6 @@ from bench.upkeep.status import runs_there, statuses
 from figures.claims import written
 
 ROOT = Path(__file__).parent.parent
-PROTOCOL_OF = {"task": "t", "epsilons": [1.0], "seeds": 2, "settings": 8, "rounds": 5, "delta": 1e-5}
 
 
 @pytest.fixture(autouse=True)
@@ -45,10 +43,6 @@ def folder(tmp_path, finished):
     """The folder of a copy of the finished sweep."""
     shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
     return tmp_path / "smoke" / "tiny"
-
-
-def files(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix == ".parquet"}
 
 
 # ---- Devices, and values that cannot be used ----
@@ -77,18 +71,6 @@ def test_a_request_for_an_unknown_sweep_is_named(tmp_path):
     (mine / REQUEST).write_text(json.dumps(entry))
     with pytest.raises(InputError, match=r"mine/_request\.json cannot be used: no sweep is called 'nosuch'"):
         statuses(SWEEPS, ["mine"], "smoke", tmp_path)
-
-
-@pytest.mark.parametrize("changes", [{"seeds": 0}, {"epsilons": []}, {"delta": float("nan")}, {"rounds": -1}])
-def test_a_protocol_with_an_impossible_value_is_named(tmp_path, changes):
-    entry = PROTOCOL_OF | {"neighbors": "add-or-remove one", "unit": "user"}
-    (tmp_path / PROTOCOL).write_text(json.dumps(entry))
-    assert read_protocol(tmp_path).seeds == 2
-    (tmp_path / PROTOCOL).write_text(json.dumps(entry | changes))
-    with pytest.raises(
-        InputError, match=rf"protocol\.json cannot be read \(.*{next(iter(changes))}.*: move the folder"
-    ):
-        read_protocol(tmp_path)
 
 
 # ---- Parts ----
@@ -141,9 +123,3 @@ def test_an_output_that_nobody_reads_ends_the_command_without_a_word():
     done = subprocess.run(["bash", "-c", line], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     assert done.stdout.strip() in ("0", "141")  # 0 where all of it fitted into the pipe
-
-
-def test_a_signal_with_a_closed_output_ends_with_its_status():
-    code = "import signal, sys; from bench.cli.signals import leave; sys.stdout = None; leave(128 + signal.SIGTERM)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (143, "")

@@ -140,7 +140,7 @@ def test_a_commit_that_looks_like_a_number_is_read_as_text(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "change", ['"delta": "x"', '"neighbors": ["x"]', '"seeds": "x"', '"rounds": 3.5', '"epsilons": null']
+    "change", ['"delta": NaN', '"neighbors": ["x"]', '"seeds": 0', '"rounds": 3.5', '"epsilons": []']
 )
 def test_a_damaged_protocol_is_named(tmp_path, change):
     (tmp_path / PROTOCOL).write_text(
@@ -148,7 +148,5 @@ def test_a_damaged_protocol_is_named(tmp_path, change):
         f'"unit": "user", {change}}}'
     )
     name = change.split('"')[1]
-    with pytest.raises(
-        InputError, match=rf"{PROTOCOL} cannot be read \({name}: Input should be .*: move the folder elsewhere"
-    ):
+    with pytest.raises(InputError, match=rf"{PROTOCOL} cannot be read \(.*{name}.*: move the folder elsewhere"):
         read_protocol(tmp_path)

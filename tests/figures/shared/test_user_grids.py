@@ -79,3 +79,8 @@ def test_a_folder_without_results_is_told_from_one_that_is_not_there(tmp_path):
         user_grids.read([Path("nope")], None)
     with pytest.raises(InputError, match="has no results"):
         user_grids.read([tmp_path], None)
+
+
+def test_a_folder_that_is_given_twice_is_refused(folder):
+    with pytest.raises(InputError, match=f"--runs {folder} is given twice"):
+        user_grids.read([folder, folder], None)
