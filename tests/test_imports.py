@@ -140,19 +140,12 @@ def tree(tmp_path):
     def add(name, text):
         path = tmp_path / (name.replace(".", "/") + ".py")
         path.parent.mkdir(parents=True, exist_ok=True)
-        for package in path.relative_to(tmp_path).parents[:-1]:
-            (tmp_path / package / "__init__.py").touch()
         path.write_text(text)
         return tmp_path
 
     add("bench.errors", "")
     add("bench.kernels.gradient", "import jax\nfrom bench.errors import InputError\n")
     add("bench.data.task", "from dataclasses import dataclass\n")
-    add("bench.data.tasks.digits", "from bench.data.task import Task\n")
-    add("bench.algorithms.ppsgd", "from bench.kernels import gradient\nfrom bench.data.task import Task\n")
-    add("bench.store.part_files", "import os\n")
-    add("bench.sweeps.spec", "")
-    add("bench.papers.ppsgd", "from bench.algorithms import ppsgd\nfrom bench.data.tasks import digits\n")
     add("figures.fig1", "from bench.store.part_files import read\nif scale == 'paper' or paper not in CLAIMS: pass\n")
     return add
 
@@ -160,46 +153,23 @@ def tree(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("bench.kernels.other", "from bench.data.task import Task", "bench.kernels.other imports bench.data.task"),
-        ("bench.kernels.other", "def f():\n    import bench.algorithms.ppsgd", "imports bench.algorithms.ppsgd"),
-        (
-            "bench.algorithms.other",
-            "from bench.data.tasks import digits",
-            "bench.algorithms.other imports bench.data.tasks.digits",
-        ),
-        ("bench.data.other", "from bench.algorithms import ppsgd", "bench.data.other imports bench.algorithms.ppsgd"),
-        ("bench.privacy.other", "from bench import kernels", "bench.privacy.other imports bench.kernels"),
-        ("figures.other", "from bench.papers import ppsgd", "figures.other imports bench.papers.ppsgd"),
-        ("figures.other", "from bench import sweeps", "figures.other imports bench.sweeps"),
-        ("bench.sweeps.other", "import figures.fig1", "bench.sweeps.other imports figures.fig1"),
-        ("bench.newcomer", "from bench import errors", "bench.newcomer imports bench.errors"),
+        ("bench.kernels.other", "def f():\n    import bench.data.task", "bench.kernels.other imports bench.data.task"),
+        ("bench.kernels.other", "from bench.data import task", "bench.kernels.other imports bench.data.task"),
+        ("bench.data.other", "import figures.fig1", "bench.data.other imports figures.fig1"),
     ],
 )
 def test_an_import_the_wrong_way_is_found(tree, name, text, said):
     assert wrong_ways(tree("bench.errors", "")) == []
-    (found,) = wrong_ways(tree(name, text))
-    assert found.endswith(said)
+    assert wrong_ways(tree(name, text)) == [said]
 
 
 def test_a_circle_is_found(tree):
     assert circles(tree("bench.errors", "")) == []
     tree("bench.data.a", "from bench.data import b")
-    tree("bench.data.b", "from bench.data import c")
-    assert circles(tree("bench.data.c", "import bench.data.a")) == [
-        "bench.data.a -> bench.data.b -> bench.data.c -> bench.data.a"
-    ]
+    assert circles(tree("bench.data.b", "import bench.data.a")) == ["bench.data.a -> bench.data.b -> bench.data.a"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "if paper == 'a': pass",
-        "x = 1 if self.paper != 'a' else 2",
-        "if name in ('isrl', 'x'): pass",
-        "match name:\n    case 'p2p': pass",
-        "rows = [r for r in rows if r['paper'] == 'pfl']",
-    ],
-)
+@pytest.mark.parametrize("text", ["x = 1 if self.paper != 'a' else 2", "match name:\n    case 'p2p': pass"])
 def test_a_branch_on_the_paper_is_found(tree, text):
     assert asks_for_a_paper(tree("bench.errors", "")) == []
     assert len(asks_for_a_paper(tree("bench.data.other", text))) == 1

@@ -81,25 +81,12 @@ def test_losses_are_ranked_upside_down():
     assert list(ranking.gains(up.drop(columns="best"), best="max")["rank"]) == list(ranking.gains(up)["rank"])
 
 
-def test_a_run_that_diverged_has_no_gain_and_the_last_mean_rank():
+def test_a_run_that_diverged_has_no_gain():
     table = scores(tasks=("one",))
     table.loc[(table["method"] == "C") & (table["split"] == 2), "score"] = np.nan
     found = ranking.gains(table).set_index(["epsilon", "method"])
     assert found.loc[(1.0, "C"), ["rank", "gain"]].isna().all()
     assert found.loc[(1.0, "B"), "best_baseline"] == "B"
-    last = ranking.mean_ranks(table)
-    assert set(last.loc[last["method"] == "C", "mean_rank"]) == {3.0}
-
-
-def test_different_units_are_ranked_apart():
-    users, examples = scores(methods=("A", "B")), scores(methods=("A", "B", "C"))
-    both = pd.concat([users.assign(privacy_unit="user"), examples.assign(privacy_unit="example")])
-    found = ranking.mean_ranks(both)
-    assert set(found.loc[found["privacy_unit"] == "user", "method"]) == {"A", "B"}
-    alone = ranking.mean_ranks(users)
-    pd.testing.assert_frame_equal(
-        found[found["privacy_unit"] == "user"].drop(columns="privacy_unit").reset_index(drop=True), alone
-    )
 
 
 @pytest.mark.parametrize(

@@ -89,10 +89,3 @@ def test_all_public_names_are_there():
     assert all(getattr(bench, name) for name in bench.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nosuch'"):
         _ = bench.nosuch  # pyright: ignore[reportAttributeAccessIssue]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("module", ["bench.privacy.events", "bench.parts"])
-def test_an_import_leaves_the_packages_of_others_as_they_are(module):
-    """Also where nothing else is imported before it."""
-    imported(UNTOUCHED.format(module))
