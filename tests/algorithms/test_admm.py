@@ -149,9 +149,6 @@ def test_padding_has_no_effect_and_agents_without_examples_follow_their_neighbou
     ("point", "said"),
     [
         ({"start": "zeros"}, "no start is called 'zeros'"),
-        ({"penalty": 0.0}, "penalty is 0.0"),
-        ({"mu": -1.0}, "mu is -1.0"),
-        ({"num_steps": 0}, "num_steps is 0"),
     ],
 )
 def test_what_makes_no_sense_is_refused(point, said):

@@ -111,9 +111,6 @@ RANDOM = [
         {"sampler": "fixed", "num_sampled": 2, "batch_size": 3, "num_steps": 3},
         marks=pytest.mark.slow,
     ),
-    pytest.param(
-        "dp_fedavg", UNEQUAL, {"sampler": "poisson", "num_sampled": 2, "batch_size": 3}, marks=pytest.mark.slow
-    ),
     ("ppsgd", UNEQUAL, {"sampler": "cyclic", "num_sampled": 2, "batch_size": 3}),
     pytest.param("ditto", UNEQUAL, {"sampler": "fixed", "num_sampled": 2, "batch_size": 2}, marks=pytest.mark.slow),
     pytest.param(
@@ -122,22 +119,10 @@ RANDOM = [
         {"sampler": "queue", "num_sampled": 2, "batch_size": 2, "num_epochs": 200},
         marks=pytest.mark.slow,
     ),
-    pytest.param(
-        "dp_scaffold",
-        None,
-        {"sampler": "fixed", "num_sampled": 2, "batch_size": 2, "num_steps": 3},
-        marks=pytest.mark.slow,
-    ),
     ("dp_scaffold", None, {"sampler": "poisson", "num_sampled": 2, "batch_size": 2, "num_steps": 3}),
     pytest.param("mr_mtl", UNEQUAL, {"sampler": "poisson", "batch_size": 2}, marks=pytest.mark.slow),
     pytest.param("mr_mtl", UNEQUAL, {"sampler": "shuffled", "batch_size": 2}, marks=pytest.mark.slow),
     pytest.param("dpsgd_fedavg", None, {"batch_size": 2, "num_epochs": 4.0}, marks=pytest.mark.slow),
-    pytest.param(
-        "minibatch_sgd",
-        None,
-        {"sampler": "fixed", "batch_size": 2, "num_sampled": 3, "phase_rounds": 200},
-        marks=pytest.mark.slow,
-    ),
     pytest.param(
         "minibatch_sgd",
         None,

@@ -121,8 +121,6 @@ def test_an_agent_without_a_budget_uses_no_data_and_shares_no_noise():
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        ({"pair_noise_ratio": -1.0}, "pair_noise_ratio is -1"),
-        ({"pair_noise_ratio": np.inf}, "pair_noise_ratio is inf"),
         ({"clip_norm": np.inf}, "noise has no scale without clipping"),
     ],
 )

@@ -150,20 +150,6 @@ def test_an_edited_neighbour_that_a_file_imports_changes_its_version(file):
     assert versions[0] != versions[1]
 
 
-def test_a_function_is_what_it_uses():
-    def made(factor, power):
-        def shrink(x):
-            return x * factor
-
-        def still(task, *, step_size: float):
-            return shrink(step_size) ** power
-
-        return load_method(Method(still, undeclared, version=1))[1].version
-
-    assert made(1.0, 2) == made(1.0, 2)
-    assert len({made(1.0, 2), made(0.5, 2), made(1.0, 3)}) == 3
-
-
 def test_an_error_that_cannot_say_what_it_is_is_one_line_too(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text("class E(Exception):\n    def __str__(self):\n        raise ValueError\n\n\nraise E\n")

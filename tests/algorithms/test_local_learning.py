@@ -1,7 +1,6 @@
 """Users who learn alone: what each finds depends on its own examples only, and is what plain gradient descent finds."""
 
 import dataclasses
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +8,6 @@ import numpy as np
 import pytest
 
 from bench.algorithms import ALGORITHMS
-from bench.algorithms.loading import load_method
 from bench.algorithms.local_learning import local_learning
 from bench.comparison.problems import LOCAL_STEPS, problem_named
 from bench.data.tasks.digits import Digits, digit_task
@@ -92,45 +90,3 @@ def test_in_comparisons_users_with_stored_examples_need_not_wait_for_rounds():
     assert local.num_rounds(digits(), {"total_steps": 0}) == LOCAL_STEPS
     assert local.num_rounds(digits(), {"total_steps": 4 * LOCAL_STEPS}) == 4 * LOCAL_STEPS
     assert problem_named("synthetic").baselines["Local learning"].num_rounds is None
-
-
-FINE_TUNING = load_method(str(Path(__file__).parents[2] / "examples" / "fine_tuning.py"))[1]
-TOGETHER = {"num_sampled": 5, "batch_size": 4, "sampler": "all", "clip_norm": 1.0, "noise_multiplier": 0.5}
-
-
-def fine_tuned(task, rounds: int, **args):
-    """What the users predict with after so many rounds together."""
-    algorithm = FINE_TUNING.make(task, **TOGETHER, local_step_size=STEP, **args)
-    state = algorithm.init(jax.random.key(0))
-    for t in range(rounds):
-        state, _ = jax.jit(algorithm.round)(jax.random.key(t), state)
-    return algorithm, state, jax.jit(algorithm.params)(state)
-
-
-@pytest.mark.slow
-def test_fine_tuning_from_nothing_is_learning_alone_and_without_steps_it_is_private_sgd():
-    task = digits()
-    _, _, from_nothing = fine_tuned(task, 2, step_size=0.0, num_steps=STEPS)
-    alone = local_learning(task, batch_size=4, step_size=STEP, local="dual")
-    state = alone.init(jax.random.key(0))
-    for step in range(STEPS):
-        state, _ = jax.jit(alone.round)(jax.random.fold_in(jax.random.key(0), step), state)
-    expected = alone.params(state).coefficients
-    np.testing.assert_allclose(from_nothing.coefficients, expected, rtol=1e-4, atol=1e-6)
-    assert np.abs(expected).max() > 0.01
-
-    sgd = ALGORITHMS["ppsgd"].make(task, **TOGETHER, step_size=0.1, personalization=np.inf, local="dual")
-    state = sgd.init(jax.random.key(0))
-    for t in range(3):
-        state, _ = jax.jit(sgd.round)(jax.random.key(t), state)
-    _, _, untuned = fine_tuned(task, 3, step_size=0.1, num_steps=0)
-    np.testing.assert_array_equal(untuned.w, sgd.params(state).w)
-    assert not np.any(untuned.coefficients)
-
-
-def test_fine_tuning_leaves_what_is_public_as_it_was_and_waits_for_the_first_round():
-    task = digits()
-    algorithm, state, tuned = fine_tuned(task, 2, step_size=0.1, num_steps=STEPS)
-    np.testing.assert_array_equal(tuned.w, algorithm.public(state))
-    assert np.any(tuned.coefficients)
-    assert not np.any(fine_tuned(task, 0, step_size=0.1, num_steps=STEPS)[2].coefficients)

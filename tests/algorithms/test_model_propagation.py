@@ -116,7 +116,6 @@ def test_padding_has_no_effect_and_agents_without_examples_follow_their_neighbou
     [
         ({"local": "minimiser"}, "no kind of local models is called 'minimiser'"),
         ({"mechanism": "gausian"}, "no mechanism is called 'gausian'"),
-        ({"mu": 0.0}, "mu is 0.0"),
     ],
 )
 def test_what_makes_no_sense_is_refused(point, said):

@@ -145,13 +145,7 @@ def test_one_user_moves_what_was_released_by_the_sensitivity_and_no_more(method,
 
 REFUSED = {
     "noise 'banded' is not proven with sampler 'poisson'": {"sampler": "poisson", "noise": "banded"},
-    "noise 'tree' is not proven with sampler 'fixed'": {"sampler": "fixed", "noise": "tree"},
-    "noise 'lambda_cgd' is not proven with sampler 'cyclic_poisson'": {
-        "sampler": "cyclic_poisson",
-        "noise": "lambda_cgd",
-    },
     "adaptive clipping is not accounted for with noise 'bisr'": {"clipping": "adaptive", "noise": "bisr"},
-    "noise 'blt' is not proven with sampler 'queue'": {"sampler": "queue", "noise": "blt"},
     "num_bands is 5, but a user takes part every 4 rounds": {"noise": "banded_sqrt", "num_bands": 5},
     "num_bands is -1": {"noise": "blt", "num_bands": -1},
     "needs users that pause between rounds": {"noise": "banded", "sampler": "all", "num_sampled": 4},

@@ -174,7 +174,6 @@ ARGS = dict(
     [
         ({"num_phases": 5}, "num_phases is 5, but halving 16 records a silo gives at most 4: take 1 to 4"),
         ({"sampler": "fixed", "batch_size": 17}, "batch_size is 17, but the last phase has 16 records"),
-        ({"sampler": "poisson", "batch_size": 5, "num_phases": 2, "share": 0.5}, "the last phase has 4 records"),
         ({"num_sampled": 4}, "num_sampled is 4, but task count has 3 silos"),
         ({"sampler": "al"}, "no sampler is called 'al': did you mean all?"),
         ({"sampler": "once", "phase_rounds": 17}, "a phase of 16 records cannot fill 17 rounds once"),
