@@ -36,6 +36,7 @@ def raising(error):
         (IsADirectoryError(21, "Is a directory", "a/b"), 2, "error: a/b: Is a directory: move the folder elsewhere"),
         (OSError(36, "File name too long", "aaa"), 2, "error: aaa: File name too long: shorten it"),
         (MemoryError(), 2, "error: out of memory (MemoryError): free some memory"),
+        (OSError(12, "Cannot allocate memory"), 2, "error: out of memory (OSError"),
     ],
 )
 def test_an_exception_is_one_line_or_a_traceback_on_request(error, status, said, capsys, monkeypatch):

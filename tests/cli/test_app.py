@@ -1,7 +1,6 @@
 """The command line: bad input is one line that names the culprit and the remedy, and exit status 2."""
 
 import errno
-import importlib.util
 import inspect
 import json
 import os
@@ -15,7 +14,6 @@ from calling import caller
 from tiny_sweeps import ROOT, walks
 
 from bench import __main__ as command
-from bench.errors import unknown_name
 from bench.files import cache_folder
 from bench.papers import SWEEPS
 from bench.store import part_files, store
@@ -33,33 +31,17 @@ WRONG = [
     (["run"], "Missing argument 'sweeps'"),
     (["rum"], "did you mean 'run'"),
     (["run", "tinny"], "no sweep is called 'tinny': did you mean tiny?"),
-    (["run", "tiny", "ppsgd_synthetc"], "did you mean ppsgd_synthetic?"),
-    (["board-add", "mine.py"], "Missing argument 'task'"),
     (["board", "--methods", "Ditto"], "methods are named for one task"),
     (["compare", "--set", "momentum"], "--set momentum is not NAME=VALUE"),
-    (["compare", "--set", "x:momentum="], "--set x:momentum= has no value: write --set x:momentum=VALUE"),
     (["compare", "--task", "synthetic", "--baselines", ","], "--baselines is empty"),
-    (["board", "digits", "--methods", ","], "--methods is empty"),
     (["run", "qqq"], "no sweep is called 'qqq': choose from "),
-    (["run", "tiny", "--scale", "papr"], "no scale is called 'papr': did you mean paper?"),
-    (["run", "tiny", "--task", "synthetic_01"], "no task of `run` is called 'synthetic_01': did you mean synthetic_0"),
     (["run", "tiny", "--seeds", "0"], "seeds is 0: it must be a whole number from 1"),
     (["run", "tiny", "--seeds", "two"], "--seeds"),
     (["run", "tiny", "--seeds"], "--seeds"),
-    (["run", "tiny", "--chunk", "-3"], "chunk is -3: it must be at least 1"),
-    (["run", "tiny", "--chunk", "2.5"], "--chunk"),
     (["run", "tiny", "--shard", "5/4"], "shard is '5/4': give I/N with I from 1 to N"),
-    (["run", "tiny", "--shard", "0/4"], "shard is '0/4': give I/N with I from 1 to N"),
-    (["run", "tiny", "--shard", "2"], "shard is '2': give I/N with I from 1 to N"),
-    (["run", "tiny", "--where", "step_sise < 1"], "did you mean step_size?"),
     (["run", "tiny", "--where", "step_size > 9"], "selects none of the points of tiny: widen the condition"),
-    (["run", "tiny", "--where", "__import__('os').abort()"], "is no comparison of a column"),
-    (["run", "tiny", "--sede", "1"], "No such option: --sede"),
     (["run", "tiny", "--two\nlines", "1"], "No such option: --two"),
-    (["run", "two\nlines"], "no sweep is called"),
-    (["compare", "--settings", "0"], "--settings is 0: it must be a whole number from 1"),
     (["epsilon", "--steps", "10"], "Missing option"),
-    (["epsilon", "--noise-multiplier", "x", "--steps", "1", "--delta", "0.1"], "--noise-multiplier"),
 ]
 
 
@@ -98,14 +80,6 @@ def test_what_cannot_be_measured_is_refused_in_a_line(bench, words, said):
     assert said in lines[0]
 
 
-@pytest.mark.skipif(not importlib.util.find_spec("bench.perf"), reason="there are no benchmarks")
-def test_an_unknown_benchmark_is_one_line(bench):
-    status, _, lines = bench("perf", "nosuch")
-    assert status == 2
-    assert len(lines) == 1
-    assert "no benchmark is called 'nosuch'" in lines[0]
-
-
 def test_a_run_writes_parquet_and_says_what_it_does(bench, tmp_path):
     status, _, lines = bench(
         "run", "tiny", "--out", tmp_path, "--seeds", "1", "--chunk", "3", "--where", "step_size < 0.35"
@@ -120,18 +94,6 @@ def test_a_run_writes_parquet_and_says_what_it_does(bench, tmp_path):
     assert not list(tmp_path.rglob("_stale"))
 
 
-def test_a_sweep_on_another_task_leaves_its_own_results_alone(bench, tmp_path, monkeypatch):
-    from tiny_sweeps import TASK
-
-    from bench.data.tasks.registry import TASKS, Listed
-
-    monkeypatch.setitem(TASKS, "small", Listed(TASK))
-    assert bench("run", "tiny", "--out", tmp_path)[0] == 0
-    assert bench("run", "tiny", "--out", tmp_path, "--task", "small", "--seeds", "1")[0] == 0
-    assert "0 runs to do, 8 in" in bench("run", "tiny", "--out", tmp_path)[2][0]
-    assert len(pd.read_parquet(tmp_path / "smoke" / "tiny_on_small")) == 4 * 5
-
-
 @pytest.mark.parametrize(
     ("points", "said"),
     [
@@ -144,19 +106,6 @@ def test_a_value_out_of_range_is_one_line_before_anything_is_written(bench, monk
     monkeypatch.setitem(SWEEPS, "tiny", lambda scale: walks(points=points))
     assert bench("run", "tiny", "--out", tmp_path / "new") == (2, "", [f"error: {said}"])
     assert not (tmp_path / "new").exists()
-
-
-def test_results_that_cannot_be_used_are_one_line(bench, tmp_path, monkeypatch):
-    bench("run", "tiny", "--out", tmp_path)
-    folder = tmp_path / "smoke" / "tiny"
-    pd.DataFrame({"x": [1]}).to_parquet(folder / "mine.parquet")
-    status, _, lines = bench("run", "tiny", "--out", tmp_path)
-    assert (status, len(lines)) == (0, 2)
-    assert "mine.parquet is not a part of these results" in lines[0]
-    (tmp_path / "file").write_text("")
-    status, _, lines = bench("run", "tiny", "--out", tmp_path / "file")
-    assert (status, len(lines)) == (2, 1)
-    assert f"cannot write {tmp_path / 'file'}: {tmp_path / 'file'} is in the way" in lines[0]
 
 
 def test_a_disk_that_fills_up_is_one_line_and_keeps_what_was_finished(bench, tmp_path, monkeypatch):
@@ -177,28 +126,6 @@ def test_a_disk_that_fills_up_is_one_line_and_keeps_what_was_finished(bench, tmp
     assert "the disk is full; everything finished so far is kept; choose another --out or free some space" in lines[-1]
     assert len(pd.read_parquet(tmp_path / "smoke" / "tiny")) == 2 * 5
     assert "6 runs to do, 2 in" in bench("run", "tiny", "--out", tmp_path)[2][0]
-
-
-@pytest.mark.parametrize("error", [MemoryError(), OSError(errno.ENOMEM, "Cannot allocate memory")])
-def test_memory_that_runs_out_beside_the_chunks_is_one_line(bench, tmp_path, monkeypatch, error):
-    def none(*_, **__):
-        raise error
-
-    monkeypatch.setattr(store.Store, "open_parts", none)
-    status, _, (line,) = bench("run", "tiny", "--out", tmp_path)
-    assert status == 2
-    assert line.startswith("error: ")
-    assert "memory" in line
-
-
-def test_a_stopped_run_is_one_line_and_status_130(bench, tmp_path, monkeypatch):
-    def stopped(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(store.Store, "write", stopped)
-    status, _, lines = bench("run", "tiny", "--out", tmp_path)
-    assert status == 130
-    assert lines[-1] == "stopped; everything finished is kept, run the same command again to continue"
 
 
 def test_list_names_everything_as_text_and_as_json(bench, tmp_path, monkeypatch):
@@ -258,14 +185,3 @@ def test_the_repetitions_asked_for_hold_for_entries_that_have_fewer(bench, tmp_p
     assert bench("run", "fewer", "--out", tmp_path, "--seeds", "3")[0] == 0
     rows = part_files.read(tmp_path / "smoke" / "fewer")
     assert (rows.groupby("point")["seed"].nunique() == 3).all()
-
-
-def test_the_nearest_name_is_told():
-    names = ["ppsgd_fig1a", "ppsgd_fig1c", "isrl_fig2"]
-    assert (
-        str(unknown_name("figure", "ppsgd_fig1", names))
-        == "no figure is called 'ppsgd_fig1': did you mean ppsgd_fig1c?"
-    )
-    assert str(unknown_name("figure", "zzz", names)) == (
-        "no figure is called 'zzz': choose from isrl_fig2, ppsgd_fig1a, ppsgd_fig1c."
-    )

@@ -8,7 +8,6 @@ import pytest
 from tiny_data import pictures, stand_in, write
 from typer.testing import CliRunner
 
-from bench.__main__ import main
 from bench.cli.data import app
 from bench.data.fetch.sources import DATASETS, IDX
 from bench.errors import InputError
@@ -130,11 +129,3 @@ def test_verify_reports_a_checksum_where_none_is_known(tmp_path):
     write(tmp_path / "emnist", dict.fromkeys(names, b"it"))
     printed = run("verify", "federated_emnist", data=tmp_path / "emnist")
     assert re.search("sha256, with no published value to compare, [0-9a-f]{12}$", printed.strip())
-
-
-def test_the_main_program_prints_the_message_alone_and_exits_with_2(monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["bench", "data", "get", "minst"])
-    assert main() == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert re.fullmatch("(error: )?no data set is called 'minst': did you mean mnist\\?\n", printed.err)

@@ -197,39 +197,28 @@ def spent(shared, sigma):
 
 BAD = [
     ("epsilon", {"--noise-multiplier": -1}, "--noise-multiplier=-1.0: give 0, or a number from 1e-06 to 1e+06."),
-    ("epsilon", {"--noise-multiplier": "nan"}, "--noise-multiplier=nan: give 0, or a number from 1e-06 to 1e+06."),
     ("noise", {"--epsilon": 0}, "--epsilon=0.0: give a finite number above 0."),
-    ("noise", {"--epsilon": "inf"}, "--epsilon=inf: give a finite number above 0."),
-    ("noise", {"--epsilon": "nan"}, "--epsilon=nan: give a finite number above 0."),
     *(
         (command, options, message)
         for command in ("epsilon", "noise")
         for options, message in [
-            ({"--sampling-rate": 0}, "--sampling-rate=0.0: give a fraction above 0 and at most 1."),
             ({"--sampling-rate": 1.1}, "--sampling-rate=1.1: give a fraction above 0 and at most 1."),
-            ({"--sampling-rate": "nan"}, "--sampling-rate=nan: give a fraction above 0 and at most 1."),
             (
                 {"--sampling-rate": None},
                 "--sampling-rate is missing: give the fraction of the units in a round, or sampling none.",
             ),
             ({"--sampling": "none"}, "--sampling-rate=0.01: leave it out with sampling none."),
             ({"--steps": 0}, "--steps=0: give 1 to 1,000,000,000,000."),
-            ({"--delta": 0}, "--delta=0.0: give a probability from 1e-20 to below 1."),
             ({"--delta": 1e-300}, "--delta=1e-300: give a probability from 1e-20 to below 1."),
-            ({"--delta": 1}, "--delta=1.0: give a probability from 1e-20 to below 1."),
-            ({"--delta": "nan"}, "--delta=nan: give a probability from 1e-20 to below 1."),
             ({"--sampling": "fixd"}, "no sampling is called 'fixd': did you mean fixed?"),
             ({"--accountant": "prv"}, "no accountant is called 'prv': choose from pld, rdp."),
             (
                 {"--sampling": "balls_in_bins", "--accountant": "pld"},
                 "accountant pld does not know sampling balls_in_bins: leave it out.",
             ),
-            *(
-                (
-                    {"--sampling": "balls_in_bins", "--sampling-rate": rate},
-                    f"--sampling-rate={rate}: for bins it is 1/G, of G = 2 to 100,000: give 0.5, 0.01 or the like.",
-                )
-                for rate in (1e-310, 0.03, 0.9, 1.0)
+            (
+                {"--sampling": "balls_in_bins", "--sampling-rate": 0.03},
+                "--sampling-rate=0.03: for bins it is 1/G, of G = 2 to 100,000: give 0.5, 0.01 or the like.",
             ),
             (
                 {"--sampling": "fixed", "--accountant": "pld"},
@@ -341,9 +330,7 @@ def test_the_best_of_runs_is_that_of_selection():
         "--noise-multiplier is missing": {"--delta": 1e-5, "--steps": 3},
         "sampling balls_in_bins has one phase": PHASES | {"--sampling": "balls_in_bins"},
         "--group=0: give a number from 1 to 1,000": SHORT | {"--group": 0},
-        "--group=1000000: give a number from 1 to 1,000": SHORT | {"--group": 10**6},
         "--phases=-1:0.01:900: noise_multiplier=-1.0": PHASES | {"--phases": "-1:0.01:900"},
-        "--phases=1:2:900: sampling_rate=2.0": PHASES | {"--phases": "1:0.01:900,1:2:900"},
         "--phases are 101: give at most 100": PHASES | {"--phases": ",".join(["1:0.01:9"] * 101)},
         "--best-of is by Renyi DP, and the epsilon of accountant pld is not": SHORT
         | {"--best-of": 2, "--accountant": "pld"},
@@ -351,12 +338,10 @@ def test_the_best_of_runs_is_that_of_selection():
         "accountant rdp does not know sampling random_allocation": SHORT
         | {"--sampling": "random_allocation", "--accountant": "rdp"},
         "--steps=1000000000000: give 1 to 10,000,000": SHORT | {"--sampling": "random_allocation", "--steps": 10**12},
-        "--every=1: give at least 1,000,000,000": SHORT | {"--every": 1, "--steps": 10**12},
         "no epsilon of a group is known with sampling fixed": SHORT | {"--group": 3, "--sampling": "fixed"},
         "Renyi DP does not know Poisson samples of a group": SHORT | {"--group": 3, "--accountant": "rdp"},
         "--best-of is by Renyi DP, and the epsilon of a group is not": SHORT | {"--group": 3, "--best-of": 2},
         "--best-of=0.5: give a number from 1 on": SHORT | {"--best-of": 0.5},
-        "--every=0: give a number from 1 on": SHORT | {"--every": 0},
         "--every=1: give at least 10": SHORT | {"--every": 1, "--steps": 10_000},
         "--target=-1.0: give a finite number above 0": SHORT | {"--target": -1},
     }.items(),

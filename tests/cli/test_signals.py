@@ -95,39 +95,35 @@ def test_the_end_of_a_file_is_not_called_a_stop(command):
         command("import typer\napp = typer.Typer()\n@app.command()\ndef f():\n    raise EOFError\n")
 
 
+PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may ignore it
+from bench.cli import signals, start
+signals.leave(start.run_command("some_command"))
+"""
+APP = "import typer\napp = typer.Typer()\n@app.command()\ndef f():\n"
+
+
+def process(folder, text: str) -> tuple[int, str, str]:
+    """Status, output and errors of a process that runs the command line which a text defines."""
+    (folder / "some_command.py").write_text(text)
+    (folder / "program.py").write_text(PROGRAM)
+    new = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
+    done = subprocess.run([sys.executable, "-m", "program"], env=new, capture_output=True, text=True, timeout=45)
+    return done.returncode, done.stdout, done.stderr
+
+
 def test_the_status_is_that_of_the_signal_even_where_it_came_in_a_text_that_is_executed(tmp_path):
     """As imports of dataclasses do: Python ends such a process by SIGINT, unless it is told otherwise."""
-    (tmp_path / "some_command.py").write_text(SENDS.format(name="SIGTERM") + "exec('send(); time.sleep(20)')")
-    program = "from bench.cli import signals, start\nsignals.leave(start.run_command('some_command'))"
-    (tmp_path / "program.py").write_text(program)
-    new = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
-    done = subprocess.run([sys.executable, "-m", "program"], env=new, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (128 + signal.SIGTERM, LINE + "\n")
+    found = process(tmp_path, SENDS.format(name="SIGTERM") + "exec('send(); time.sleep(20)')")
+    assert found == (128 + signal.SIGTERM, "", LINE + "\n")
 
 
-def test_a_thread_that_is_still_working_does_not_delay_the_end(tmp_path):
-    """As that of a worker which a second signal has kept from being ended."""
+@pytest.mark.parametrize(("last", "found"), [("send()", (130, "", LINE + "\n")), ("print('done')", (0, "done\n", ""))])
+def test_a_thread_that_is_still_working_does_not_delay_the_end(tmp_path, last, found):
+    """As that of a worker which a second signal has kept from being ended, or one of a user's code."""
     text = SENDS.format(name="SIGINT") + "import threading\nthreading.Thread(target=time.sleep, args=[60]).start()\n"
-    text += "import typer\napp = typer.Typer()\n@app.command()\ndef f():\n    send()\n"
-    (tmp_path / "some_command.py").write_text(text)
-    program = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell may ignore it
-    program += "from bench.cli import signals, start\nsignals.leave(start.run_command('some_command'))"
-    (tmp_path / "program.py").write_text(program)
-    new = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
-    begin = time.monotonic()
-    done = subprocess.run([sys.executable, "-m", "program"], env=new, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (128 + signal.SIGINT, LINE + "\n")
-    assert time.monotonic() - begin < 30
-
-
-def test_a_thread_of_a_users_code_does_not_keep_a_command_from_ending(tmp_path):
-    text = "import threading, time\nthreading.Thread(target=time.sleep, args=[60]).start()\n"
-    text += "import typer\napp = typer.Typer()\n@app.command()\ndef f():\n    print('done')\n"
-    (tmp_path / "some_command.py").write_text(text)
-    program = "from bench.cli import signals, start\nsignals.leave(start.run_command('some_command'))"
-    new = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
-    done = subprocess.run([sys.executable, "-c", program], env=new, capture_output=True, text=True, timeout=30)
-    assert (done.returncode, done.stdout) == (0, "done\n")
+    assert process(tmp_path, f"{text}{APP}    {last}\n") == found
 
 
 def test_a_signal_during_an_import_waits_for_its_end_where_that_is_soon(command, capsys, tmp_path):

@@ -1,7 +1,5 @@
 """The command lines of own grids, of merge and of status, on a small sweep."""
 
-import json
-
 import pytest
 from calling import caller
 from tiny_sweeps import table, walks
@@ -59,9 +57,7 @@ def test_one_more_value_runs_what_is_new_and_keeps_the_rest(bench, tmp_path, nam
     [
         ("step_size", "step_size"),
         ("step_sise=1", "did you mean step_size?"),
-        ("step_size=", "step_size"),
         ("step_size=log:0:1:3", "log:0:1:3"),
-        ("step_size=log:.1:1:two", "log:.1:1:two"),
     ],
 )
 def test_a_wrong_grid_is_one_line_and_leaves_nothing(bench, tmp_path, grid, culprit):
@@ -71,18 +67,6 @@ def test_a_wrong_grid_is_one_line_and_leaves_nothing(bench, tmp_path, grid, culp
     assert len(lines) == 1
     assert culprit in lines[0]
     assert not (tmp_path / "results").exists()
-
-
-def test_status_counts_what_a_part_of_the_runs_leaves(bench):
-    bench("run", "tiny", "--where", "step_size < 0.25", "--workers", "1")
-    (found,) = json.loads(bench("status", "tiny", "--json")[1])
-    assert found["sweep"] == "tiny"
-    assert 0 < found["there"] < found["wanted"]
-    assert found["missing"] == found["wanted"] - found["there"]
-    assert found["core_hours"] is not None
-    bench("run", "tiny", "--workers", "1")
-    (found,) = json.loads(bench("status", "tiny", "--json")[1])
-    assert (found["missing"], found["core_hours"], found["other_runs"]) == (0, 0, 0)
 
 
 def test_check_names_a_damaged_part(bench, tmp_path):
@@ -109,13 +93,6 @@ def test_merge_adds_runs_once_and_says_what_it_left_out(bench, tmp_path):
     assert status == 1
     assert lines[0].startswith("left out: ")
     assert part.name in lines[0]
-
-
-def test_status_and_merge_refuse_what_is_not_there(bench):
-    for words, culprit in ((["status", "tinny"], "did you mean tiny?"), (["merge", "nowhere"], "nowhere")):
-        status, out, lines = bench(*words)
-        assert (status, out, len(lines)) == (2, "", 1)
-        assert culprit in lines[0]
 
 
 def test_a_run_that_finds_the_folder_in_use_leaves_it_there(bench, tmp_path):
