@@ -3,7 +3,6 @@
 import errno
 import os
 import shutil
-import stat
 
 import numpy as np
 import pandas as pd
@@ -99,13 +98,6 @@ def test_what_lies_where_the_store_writes_is_named(tmp_path, name):
         opened_runs(tmp_path, "a")
 
 
-def test_a_folder_named_like_something_unfinished_is_left_alone(tmp_path):
-    fill(tmp_path, "a")
-    (tmp_path / ".x.parquet.1").mkdir()
-    runs, notes = opened_runs(tmp_path, "a")
-    assert (len(runs), notes) == (2, [])
-
-
 def test_a_folder_that_vanishes_ends_the_run_in_one_line(tmp_path):
     folder = tmp_path / "sweep"
     with Store(folder) as opened:
@@ -147,14 +139,6 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path, monkeypatch):
         Store(tmp_path / "new"),
     ):
         pass
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_without_write_permission_is_one_line(tmp_path):
-    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
-    with pytest.raises(InputError, match="Permission denied"), Store(tmp_path / "new"):
-        pass
-    tmp_path.chmod(stat.S_IRWXU)
 
 
 def test_a_file_where_the_folder_should_be_is_one_line(tmp_path):

@@ -16,7 +16,6 @@ from bench.papers import SWEEPS
 from bench.store import part_files
 from bench.sweeps.spec import grid, select
 from bench.upkeep import status
-from bench.upkeep.merge import merge
 
 
 @pytest.fixture(autouse=True)
@@ -112,16 +111,6 @@ def test_verify_names_what_is_wrong_and_changes_nothing(tmp_path):
     assert any("that are duplicates" in line for line in said)
     assert any("of other settings" in line for line in said)
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
-
-
-def test_parts_whose_columns_differ_in_kind_are_named(tmp_path):
-    folder = tmp_path / "smoke" / "tiny"
-    run_sweep(walks(), scale="smoke", out=tmp_path)
-    other = put(folder, part_files.read(folder).assign(step_size="small", seed=7), 2**64 - 1)
-    with pytest.raises(InputError, match=f"{other} does not fit the others .* Field step_size has incompatible"):
-        status.status(walks(), "smoke", folder)
-    with pytest.raises(InputError, match="Field step_size has incompatible"):
-        merge(SWEEPS, [tmp_path], tmp_path / "out")
 
 
 def test_verify_says_that_data_are_missing(tmp_path):
