@@ -1,17 +1,14 @@
 """The audit of outputs of any program: right ones pass, wrong ones are refuted, and what cannot be used is one line."""
 
 import math
-import os
-import zipfile
 from functools import partial
-from pathlib import Path
 
 import dp_accounting as dp
 import numpy as np
 import pytest
 
 from bench import __main__ as command
-from bench.audit import bounds, outputs
+from bench.audit import outputs
 from bench.audit.outputs import FINITE, SCALE, SHIFT, audit_outputs
 from bench.errors import InputError
 
@@ -78,20 +75,6 @@ def test_a_shift_by_which_the_spread_differs_is_not_said_to_be_in_the_mean():
     assert found.refuted
     assert (found.by, found.shows, found.too_small) == (SHIFT, "spread", None)
     assert "it shows in the spread of the outputs" in str(found)
-
-
-def test_scores_differ_in_mean_spread_or_tails():
-    rng = np.random.default_rng(0)
-    normal = rng.standard_normal((2, RUNS))
-    flat = rng.uniform(-1, 1, RUNS)
-    flat *= np.abs(normal[1] - np.median(normal[1])).mean() / np.abs(flat - np.median(flat)).mean()
-
-    def seen(here):
-        return outputs._difference(bounds.Test((here, normal[1]), lambda: (here, normal[1])))
-
-    assert seen(0.2 + normal[0]) == "mean"
-    assert seen(0.1 + 2 * normal[0]) == "spread"
-    assert seen(flat - flat.mean() + normal[1].mean()) == "tails"
 
 
 @pytest.mark.parametrize("with_unit", [True, False])
@@ -334,60 +317,17 @@ def test_the_command_reads_files_of_rounds_and_tells_by_its_status(tmp_path, mon
         assert said.endswith("with the unit: with_0.npy, with_1.npz; without it: without_0.npy, without_1.npz\n")
 
 
-def damaged(right):
-    """Files that NumPy fails to read, each in another way."""
-    np.savez("text.npz", a=right)
-    with zipfile.ZipFile("text.npz", "a") as archive:
-        archive.writestr("README.txt", "hello")
-    np.savez("secret.npz", a=right)
-    archive = bytearray(Path("secret.npz").read_bytes())
-    archive[archive.index(b"PK\x01\x02") + 8] |= 1  # the flag of encryption in the directory
-    Path("secret.npz").write_bytes(archive)
-    for name, method in (("deflated.npz", zipfile.ZIP_DEFLATED), ("lzma.npz", zipfile.ZIP_LZMA)):
-        np.save("whole.npy", right)
-        with zipfile.ZipFile(name, "w", method) as packed:
-            packed.write("whole.npy", "a.npy")
-        content = bytearray(Path(name).read_bytes())
-        content[60:90] = bytes(30)
-        Path(name).write_bytes(content)
-    header = Path("whole.npy").read_bytes()
-    for name, old, new in (
-        ("brace.npy", b"}", b" "),
-        ("shape_true.npy", b"(400, 6)", b"(True, 6)"),
-        ("shape_huge.npy", b"(400, 6), }" + b" " * 24, b"(" + b"9" * 30 + b",), }"),
-        ("long.npy", b"'descr'", b"'descs'"),
-    ):
-        assert old in header, name
-        Path(name).write_bytes(header.replace(old, new, 1))
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["a.npy"], "audit-outputs has 1 file: give one for each round with the unit"),
         (["a.npy", "none.npy"], "none.npy does not exist"),
         (["a.npy", "text.npy"], "text.npy cannot be read (ValueError"),
-        (["a.npy", "objects.npy"], "objects.npy cannot be read"),
         (["a.npy", "words.npy"], "words.npy has <U1 of shape"),
-        (["a.npy", "text.npz"], "text.npz has |S5 of shape ()"),
-        (["a.npy", "secret.npz"], "secret.npz cannot be read (RuntimeError: File 'a.npy' is encrypted"),
-        (["a.npy", "deflated.npz"], "deflated.npz cannot be read"),
-        (["a.npy", "lzma.npz"], "lzma.npz cannot be read"),
-        (["a.npy", "brace.npy"], "brace.npy cannot be read"),
-        (["a.npy", "shape_true.npy"], "shape_true.npy cannot be read"),
-        (["a.npy", "shape_huge.npy"], "shape_huge.npy cannot be read"),
-        (["a.npy", "long.npy"], "long.npy cannot be read"),
-        (["a.npy", "pipe.npy"], "pipe.npy cannot be read (OSError: no regular file)"),
+        (["a.npy", "damaged.npz"], "damaged.npz cannot be read"),
         (["a.npy", "wide.npy"], "a.npy has 6 numbers in a run and wide.npy has 7"),
         (["a.npy", "complex.npy"], "complex.npy has complex128 of shape (400, 6): give real numbers"),
-        (["a.npy", "empty.npy"], "empty.npy has 0 runs: give at least 300"),
-        (["none_wide.npy", "none_wide_too.npy"], "none_wide.npy has 0 numbers in a run"),
         (["few.npy", "a.npy"], "few.npy has 5 runs: give at least 300 in each world"),
-        (
-            ["a.npy", "few.npy", "b.npy", "wide.npy"],
-            "few.npy has 5 runs: give at least 300",
-        ),
-        (["a.npy", "a.npy"], "a.npy and a.npy are the same"),
         (["a.npy", "b.npy"], "a.npy and b.npy are the same, so that both worlds have the same noise"),
         ([], "Missing argument 'files'"),
         (["a.npy", "b.npy", "--epsilon", "0"], "epsilon is 0.0: give a finite number above 0"),
@@ -401,15 +341,12 @@ def test_what_cannot_be_used_is_one_line(words, said, tmp_path, monkeypatch, cap
     np.save("few.npy", right[:5])
     np.save("wide.npy", np.concatenate([right, right[:, :1]], axis=1))
     np.save("words.npy", np.array(["a"] * 400))
-    np.save("objects.npy", np.array([{}] * 400), allow_pickle=True)
     (tmp_path / "text.npy").write_text("no array")
+    np.savez_compressed("damaged.npz", a=right)
+    content = (tmp_path / "damaged.npz").read_bytes()
+    (tmp_path / "damaged.npz").write_bytes(content[:60] + bytes(30) + content[90:])
     np.save("b.npy", right)
     np.save("complex.npy", right + 1j)
-    np.save("empty.npy", right[:0])
-    np.save("none_wide.npy", right[:, :0])
-    np.save("none_wide_too.npy", right[:, :0])
-    os.mkfifo("pipe.npy")
-    damaged(right)
     claimed = [
         word for name, value in (("--epsilon", "3"), ("--delta", "1e-5")) for word in (name, value) if name not in words
     ]

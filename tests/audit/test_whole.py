@@ -192,10 +192,3 @@ def test_a_folder_that_cannot_be_is_refused_before_anything_runs(few, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="is in the way"):
         audited(tmp_path / "file" / "audit", by=None)
-
-
-def test_a_file_of_something_else_is_left_alone(few, tmp_path):
-    (tmp_path / "audit.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(InputError, match="is no whole table of audits"):
-        audited(tmp_path)
-    assert (tmp_path / "audit.csv").read_text() == "a,b\n1,2\n"
