@@ -58,17 +58,6 @@ def joined(out):
     return table
 
 
-@pytest.mark.slow
-def test_a_built_in_method_under_another_name_gains_nothing(joined):
-    """The settings are the same, and so is all randomness: what differs is rounding in chunks of another size."""
-    table = joined.set_index(["algorithm", "target_epsilon"])["excess_risk"]
-    np.testing.assert_allclose(table["renamed"].sort_index(), table["Global private SGD"].sort_index(), rtol=1e-5)
-    gains = joined[(joined["algorithm"] == "renamed") & (joined["best_baseline"] == "Global private SGD")]
-    assert len(gains)
-    assert (gains["gain"] == 0).all()
-    assert not gains["decided"].any()
-
-
 @pytest.fixture(scope="module")
 def small(out):
     """The board with an entry, made without its audit."""

@@ -41,7 +41,6 @@ def test_images_share_their_tests(name):
     ("given", "said"),
     [
         ({"test_ratio": -0.1}, "test_ratio of problem mine is -0.1: give the test examples for each"),
-        ({"test_ratio": float("nan")}, "test_ratio of problem mine is nan"),
         ({"num_tests": -1}, "num_tests of problem mine is -1: give the number of test examples"),
         ({"num_tests": 5, "metric": "test_loss"}, "of a metric that is a share of them, an accuracy or error"),
     ],

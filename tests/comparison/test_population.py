@@ -76,7 +76,6 @@ def test_extrapolated_rows_say_so_and_cannot_be_taken_for_measured_ones(tiny, tm
     [
         ({"task": "linear_p2p"}, "linear_p2p: more users only help methods that protect a user"),
         ({"population": 0.5}, "population is 0.5: give how many times as many users there are, from 1 on"),
-        ({"population": math.nan}, "population is nan"),
         ({"board": "results/board", "task": "synthetic"}, "population is 2.0, but the board was run with 1.0"),
         ({"task": "synthetic", "baselines": ["DP-FedAvg with adaptive clipping"]}, "also adds noise that the size"),
         ({"methods": "dp_fedavg", "fixed": {"clipping": "adaptive"}}, "also adds noise that the size"),

@@ -9,12 +9,11 @@ import pandas as pd
 import pytest
 from slow_cases import cases
 from stand_in_tasks import stand_in
-from tiny_comparison import runs_of
+from tiny_comparison import runs_of, table_of_scores
 
 from bench.comparison import resampled
 from bench.comparison.problem import Problem
 from bench.comparison.problems import own_clients, problem_named
-from bench.comparison.report.table import table
 from bench.data.tasks import registry
 from bench.models.additive import Additive
 
@@ -54,17 +53,7 @@ def runs(gap_of_user, noise=0.0):
 
 
 def of_new(rows):
-    made = table(
-        rows,
-        problem="made up",
-        title="made up: of tests",
-        metric="score",
-        best="max",
-        baselines=["old"],
-        num_settings={"old": 1, "new": 1},
-        against=dict.fromkeys(rows["algorithm"], "everybody"),
-    )
-    return made.set_index("algorithm").loc["new"]
+    return table_of_scores(rows, baselines=["old"], tried=1).set_index("algorithm").loc["new"]
 
 
 def test_a_gain_on_some_users_alone_is_significant_over_splits_and_not_over_users():

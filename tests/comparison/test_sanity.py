@@ -8,28 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from stand_in_tasks import stand_in
-from tiny_comparison import compared, renamed, under_another_name
+from tiny_comparison import compared, renamed, table_of, under_another_name
 
 from bench.algorithms import ALGORITHMS
 from bench.comparison.problems import own_clients, problem_named
-from bench.comparison.report.table import table
 from bench.comparison.request import make_request
 from bench.comparison.run import compare
 from bench.data.tasks import registry
-
-
-def table_of(comparison, baselines):
-    stated = comparison.plan.request.problem
-    return table(
-        comparison.runs,
-        problem=stated.name,
-        title=stated.title,
-        metric=stated.metric,
-        best=stated.best,
-        baselines=baselines,
-        num_settings=comparison.tuning.num_settings,
-        against=comparison.adversaries,
-    )
 
 
 def small(name, monkeypatch):

@@ -5,13 +5,12 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from tiny_comparison import TWIN, compared, problem, renamed, under_another_name
+from tiny_comparison import TWIN, compared, problem, renamed, table_of, under_another_name
 from tiny_sweeps import walk
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.base import Method
 from bench.comparison import stages
-from bench.comparison.report.table import table as make_table
 from bench.comparison.result import _ends
 from bench.comparison.search import CLOSER
 from bench.errors import InputError
@@ -96,24 +95,11 @@ def test_the_best_mean_over_seeds_is_chosen_and_not_the_best_run():
 
 
 def test_a_method_that_is_a_built_in_one_under_another_name_gains_nothing(twin):
-    table = made(twin)
+    table = table_of(twin, twin.baselines)
     twin = table[(table["algorithm"] == "renamed") & (table["best_baseline"] == "Global private SGD")]
     assert len(twin) > 0
     assert (twin["gain_low"] <= 0).all()
     assert (twin["gain_high"] >= 0).all()
-
-
-def made(twin):
-    return make_table(
-        twin.runs,
-        problem="synthetic",
-        title="synthetic: of tests",
-        metric="excess_risk",
-        best="min",
-        baselines=twin.baselines,
-        num_settings=twin.tuning.num_settings,
-        against=twin.adversaries,
-    )
 
 
 def test_it_goes_on_where_it_was_and_does_nothing_twice(twin, capsys):

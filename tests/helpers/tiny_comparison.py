@@ -9,6 +9,7 @@ import pandas as pd
 
 from bench.comparison.problem import Problem
 from bench.comparison.problems import problem_named
+from bench.comparison.report.table import table
 from bench.comparison.request import make_request
 from bench.comparison.result import Comparison
 from bench.comparison.run import compare
@@ -68,4 +69,34 @@ def runs_of(scores, target=1.0, unit="user"):
             }
         )
         for name, values in scores.items()
+    )
+
+
+def table_of(comparison: Comparison, baselines: list[str]) -> pd.DataFrame:
+    """The table of a comparison, against these baselines."""
+    stated = comparison.plan.request.problem
+    return table(
+        comparison.runs,
+        problem=stated.name,
+        title=stated.title,
+        metric=stated.metric,
+        best=stated.best,
+        baselines=baselines,
+        num_settings=comparison.tuning.num_settings,
+        against=comparison.adversaries,
+    )
+
+
+def table_of_scores(runs, best="max", baselines=("old", "older", "local"), weaker=(), tried=3, **overlap):
+    """The table of made-up runs, such as those of `runs_of`."""
+    return table(
+        runs,
+        problem="made up",
+        title="made up: of tests",
+        metric="score",
+        best=best,
+        baselines=baselines,
+        num_settings=dict.fromkeys(runs["algorithm"], tried),
+        against=dict.fromkeys(runs["algorithm"], "everybody") | dict(weaker),
+        **overlap,
     )

@@ -7,34 +7,19 @@ import pandas as pd
 import pytest
 from scipy import stats
 from tiny_comparison import SMALL, runs_of
+from tiny_comparison import table_of_scores as table_of
 
 from bench import load
 from bench.analysis import significance
 from bench.api import comparisons
 from bench.comparison.report.page import page
 from bench.comparison.report.table import brief, costs, in_a_line, latex, printed, privacy
-from bench.comparison.report.table import table as make_table
 
 SCORES = {"new": [0.5, 0.7, 0.9], "old": [0.4, 0.5, 0.6], "older": [0.1, 0.2, 0.3], "local": [0.25, 0.25, 0.25]}
 
 
 FIVE = {"new": [0.5, 0.6, 0.7, 0.8, 0.9], "old": [0.38, 0.55, 0.6, 0.65, 0.82]}  # old is behind by 0.1 on average
 FIVE |= {"older": [0.1, 0.2, 0.31, 0.4, 0.5], "local": [0.6, 0.1, 0.9, 0.2, 0.3]}
-
-
-def table_of(runs, best="max", baselines=("old", "older", "local"), weaker=(), tried=3, **overlap):
-    num_settings = dict.fromkeys(runs["algorithm"], tried)
-    return make_table(
-        runs,
-        problem="made up",
-        title="made up: of tests",
-        metric="score",
-        best=best,
-        baselines=baselines,
-        num_settings=num_settings,
-        against=dict.fromkeys(runs["algorithm"], "everybody") | dict(weaker),
-        **overlap,
-    )
 
 
 def heading(table):
