@@ -2,11 +2,9 @@
 
 import os
 from functools import partial
-from pathlib import Path
 
-import h5py
-import numpy as np
 import pytest
+from tiny_emnist import hdf5, made_up
 from tiny_sweeps import walks
 
 from bench import run
@@ -19,21 +17,10 @@ from bench.errors import InputError
 from bench.papers import SWEEPS
 
 
-def emnist(folder: Path, num_clients: int) -> Path:
-    """So many clients of federated EMNIST with ten training and four test images each."""
-    folder.mkdir()
-    rng = np.random.default_rng(num_clients)
-    for split, count in (("train", 10), ("test", 4)):
-        with h5py.File(folder / f"fed_emnist_digitsonly_{split}.h5", "w") as file:
-            for client in range(num_clients):
-                file[f"examples/f{client:04}/pixels"] = rng.random((count, 28, 28), np.float32)
-                file[f"examples/f{client:04}/label"] = rng.integers(0, 10, count).astype(np.int32)
-    return folder
-
-
 @pytest.fixture
 def folders(tmp_path):
-    return emnist(tmp_path / "three", 3), emnist(tmp_path / "four", 4)
+    sizes = {"three": dict.fromkeys("abc", (10, 4)), "four": dict.fromkeys("abcd", (10, 4))}
+    return [hdf5(tmp_path / name, made_up(of)) for name, of in sizes.items()]
 
 
 @pytest.fixture

@@ -8,12 +8,11 @@ import h5py
 import numpy as np
 import pytest
 from tf_examples import example, field, varint
+from tiny_emnist import FILES, hdf5, made_up
 
 from bench.data.dataset import LocalCopy
 from bench.data.read import emnist
 from bench.errors import InputError
-
-TRAIN, TEST = "fed_emnist_digitsonly_train.h5", "fed_emnist_digitsonly_test.h5"
 
 
 def found(*paths):
@@ -22,14 +21,8 @@ def found(*paths):
 
 @pytest.fixture
 def clients():
-    rng = np.random.default_rng(0)
-
-    def split(size):
-        return rng.random((size, 28, 28), np.float32), rng.integers(0, 10, size).astype(np.int32)
-
-    # Not in the order of the ids; one client has no test images.
-    sizes = {"f2_10": (3, 1), "f0000_14": (2, 2), "f1_01": (4, 0)}
-    return {client: (split(train), split(test)) for client, (train, test) in sizes.items()}
+    """Not in the order of the ids; one client has no test images."""
+    return made_up({"f2_10": (3, 1), "f0000_14": (2, 2), "f1_01": (4, 0)})
 
 
 def digit(pixels: np.ndarray, label: int) -> bytes:
@@ -37,15 +30,8 @@ def digit(pixels: np.ndarray, label: int) -> bytes:
     return example({"label": field(3, field(1, varint(label))), "pixels": floats})
 
 
-def hdf5(folder, clients):
-    for part, name in enumerate((TRAIN, TEST)):
-        with h5py.File(folder / name, "w") as file:
-            for client, splits in clients.items():
-                pixels, labels = splits[part]
-                if len(labels):
-                    file[f"examples/{client}/pixels"] = pixels
-                    file[f"examples/{client}/label"] = labels
-    return found(folder / TRAIN, folder / TEST)
+def two_files(folder, clients):
+    return found(*(hdf5(folder, clients) / name for name in FILES))
 
 
 def sqlite(folder, clients, splits=("digits_only_train", "digits_only_test")):
@@ -74,7 +60,7 @@ def packed(folder, clients):
     return found(folder / "emnist_all.sqlite.lzma")
 
 
-@pytest.mark.parametrize("form", [hdf5, sqlite, packed])
+@pytest.mark.parametrize("form", [two_files, sqlite, packed])
 def test_all_forms_give_the_same_clients_in_the_order_of_their_ids(tmp_path, clients, form):
     read = emnist.federated_emnist(form(tmp_path, clients))
     assert [client for client, *_ in read] == ["f0000_14", "f1_01", "f2_10"]
@@ -115,8 +101,8 @@ def test_other_files_are_refused_by_name(tmp_path, clients):
     (tmp_path / "emnist_all.sqlite").unlink()
     with pytest.raises(InputError, match="no split is called digits_only_train"):
         emnist.federated_emnist(sqlite(tmp_path, clients, splits=("train", "test")))
-    with h5py.File(tmp_path / TRAIN, "w") as file:
+    with h5py.File(tmp_path / FILES[0], "w") as file:
         file["other"] = 1
-    with pytest.raises(InputError, match=TRAIN) as error:
-        emnist.federated_emnist(found(tmp_path / TRAIN, tmp_path / TRAIN.replace("train", "test")))
+    with pytest.raises(InputError, match=FILES[0]) as error:
+        emnist.federated_emnist(found(*(tmp_path / name for name in FILES)))
     assert "\n" not in str(error.value)

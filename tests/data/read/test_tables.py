@@ -94,11 +94,6 @@ def test_numbers_that_were_rounded_are_no_clients(tmp_path):
         clients_file(0, path=tmp_path / "c.npz")
 
 
-def test_a_name_may_end_in_a_character_that_arrays_of_numpy_drop(tmp_path):
-    put(tmp_path / "a.parquet", client=["a"] * 6 + ["a\0"] * 6)
-    assert clients_file(0, path=tmp_path / "a.parquet").num_clients == 2
-
-
 def test_names_of_rows_are_no_features(tmp_path):
     table = pd.DataFrame({"client": ROWS // 2, "label": ROWS % 2, "x": ROWS}, index=pd.Index(ROWS * 3, name="id"))
     table.to_parquet(tmp_path / "named.parquet")

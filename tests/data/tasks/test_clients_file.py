@@ -54,13 +54,9 @@ def test_other_data_have_another_checksum(tmp_path):
     ("arrays", "words"),
     [
         ({"inputs": INPUTS[:, 0]}, "one row of features"),
-        ({"targets": TARGETS[:5]}, "one class per example"),
         ({"targets": TARGETS / 2}, "whole numbers"),
         ({"targets": np.where(np.arange(45) == 7, -1, TARGETS)}, "targets has -1 at index 7"),
         ({"inputs": np.where(INPUTS == 3.5, np.nan, INPUTS)}, r"inputs has nan at index \(3, 1\)"),
-        ({"inputs": INPUTS.astype(str)}, "finite real numbers"),
-        ({"inputs": INPUTS[:, :0]}, "at least one feature"),
-        ({"clients": np.where(np.arange(45) == 3, np.nan, 1.0)}, "clients has values that are not numbers"),
         ({"clients": np.repeat(["a", "b"], [4, 41])}, "client 'a' has 4"),
     ],
 )

@@ -73,7 +73,6 @@ def test_a_network_of_one_layer_has_no_head_and_words_stay_whole_numbers(files):
 @pytest.mark.parametrize(
     ("network", "words"),
     [
-        ("net.py", "the network is net.py"),
         ("net.py:mak", "network in net.py"),
         ("net.py:nothing", "is 3: give a flax module"),
         ("none.py:make", "none.py is not a file"),

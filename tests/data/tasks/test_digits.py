@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from plain_accuracies import plain_accuracies
+from tiny_emnist import FILES, hdf5, made_up
 
 from bench.data.dataset import LocalCopy
 from bench.data.tasks import digits
@@ -198,16 +199,8 @@ def test_a_trial_is_a_split_of_each_writer_s_own_pictures(by_writer):
 @pytest.fixture
 def emnist_folder(tmp_path, monkeypatch):
     """Three clients of federated EMNIST as HDF5, where BENCH_DATA points."""
-    rng = np.random.default_rng(2)
-    clients = {}
-    for split in ("train", "test"):
-        with h5py.File(tmp_path / f"fed_emnist_digitsonly_{split}.h5", "w") as file:
-            for client, count in {"f0002_1": 5, "f0000_2": 7, "f0001_3": 4}.items():
-                pixels = rng.random((count, 28, 28), np.float32)
-                labels = rng.integers(0, 10, count).astype(np.int32)
-                clients[client, split] = pixels.reshape(count, -1), labels
-                file[f"examples/{client}/pixels"], file[f"examples/{client}/label"] = pixels, labels
-    monkeypatch.setenv("BENCH_DATA", str(tmp_path))
+    clients = made_up({"f0002_1": (5, 5), "f0000_2": (7, 7), "f0001_3": (4, 4)})
+    monkeypatch.setenv("BENCH_DATA", str(hdf5(tmp_path, clients)))
     return clients
 
 
@@ -216,7 +209,7 @@ def test_emnist_digits_are_the_first_clients_by_id_with_their_own_split_as_they_
     assert task.num_clients == 2
     assert task.num_examples.tolist() == [6, 3]
     for i, client in enumerate(("f0000_2", "f0001_3")):
-        (x, y), (test_x, test_y) = emnist_folder[client, "train"], emnist_folder[client, "test"]
+        (x, y), (test_x, test_y) = ((pixels.reshape(-1, PIXELS), labels) for pixels, labels in emnist_folder[client])
         n = len(y) // 3 * 3
         np.testing.assert_array_equal(task.train[0][i, :n], x[:n])
         np.testing.assert_array_equal(jnp.argmax(task.train[1][i, :n], -1), y[:n])
@@ -230,6 +223,6 @@ def test_emnist_digits_are_the_first_clients_by_id_with_their_own_split_as_they_
 
 def test_the_checksum_of_emnist_digits_is_that_of_its_files(emnist_folder, tmp_path):
     before = digits.emnist_digits(0, batch_size=3).checksum
-    with h5py.File(tmp_path / "fed_emnist_digitsonly_train.h5", "a") as file:
+    with h5py.File(tmp_path / FILES[0], "a") as file:
         file["examples/f0001_3/label"][0] = (file["examples/f0001_3/label"][0] + 1) % 10
     assert digits.emnist_digits(0, batch_size=3).checksum != before

@@ -182,9 +182,6 @@ def test_an_agent_may_have_no_examples():
     ("args", "said"),
     [
         ({"num_features": 1}, "num_features = 1: at least 2"),
-        ({"num_examples": (20, 10)}, r"num_examples = \(20, 10\)"),
-        ({"num_test": 0}, "num_test = 0"),
-        ({"input_range": 0.0}, "input_range = 0.0: positive"),
         ({"label_noise": 1.2}, "label_noise = 1.2: a share"),
         ({"instances": "tset"}, "no instances is called 'tset'"),
         ({"graph_width": 1e-5}, "components .* add edges"),

@@ -178,9 +178,6 @@ def test_all_trials_and_both_parts_are_one_program(here):
     ("args", "said"),
     [
         ({"part": "tets"}, "no part is called 'tets'"),
-        ({"similarity": "centered"}, "no similarity is called 'centered'"),
-        ({"rank": 0}, "rank = 0, sweeps = 4: at least 1"),
-        ({"ridge": 0.0}, "ridge = 0.0: positive"),
         ({"test_fraction": 0.0}, "test_fraction = 0.0: above 0"),
         ({"num_neighbors": 12}, "num_neighbors = 12: with 12 clients"),
     ],

@@ -149,13 +149,10 @@ def test_the_smallest_scale_needs_no_file_of_the_user(monkeypatch):
 
 MISPLACED = {  # a command -> what it says, and one of the names that it offers
     "compare --task mnist": ("mnist is a data set, not a task of `compare`", "digits"),
-    "compare --task bounded": ("bounded is a task of `run`, not a task of `compare`", "digits"),
     "compare --against board --task digits_cnn": (
         "digits_cnn is a task of `run` and `compare`, not a task of the board board",
         "synthetic",
     ),
-    "board bounded": ("bounded is a task of `run`, not a task of the board", "digits"),
-    "attack mnist": ("mnist is a data set, not a task of the board board", "synthetic"),
     "data get digits": ("digits is a task of `run` and `compare`, not a data set", "qmnist_writers"),
 }
 
