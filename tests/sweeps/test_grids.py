@@ -113,41 +113,26 @@ REFUSED = [
     ("ppsgd_synthetic", {"delta_std": [0.5]}, "has no data for some of the values"),
     ("ppsgd_synthetic", {"task": ["digits"]}, "by --task"),
     ("ppsgd_synthetic", {"noise_multiplier": [-1]}, "at least 0 and finite"),
-    ("ppsgd_synthetic", {"noise_multiplier": [math.inf]}, "at least 0 and finite"),
     ("ppsgd_synthetic", {"noise_multiplier": [math.nan]}, "give numbers"),
     ("ppsgd_synthetic", {"noise_multiplier": []}, "has 0 values"),
     ("ppsgd_synthetic", {"noise_multiplier": ["much"]}, "must be a number"),
-    ("ppsgd_synthetic", {"noise_multiplier": [True]}, "must be a number"),
-    ("ppsgd_synthetic", {"noise_multiplier": [None]}, "give numbers"),
     ("ppsgd_synthetic", {"noise_multiplier": "1,1.0"}, "twice"),
     ("ppsgd_synthetic", {"num_sampled": [2.5]}, "must be a whole number"),
     ("ppsgd_synthetic", {"sampler": [3]}, "must be a word such as all"),
     ("ppsgd_synthetic", {"step_size": np.geomspace(0.1, 1, 10**6)}, "give 1 to 10,000"),
     ("ppsgd_synthetic", {"step_size": list(range(1, 9001)), "num_sampled": list(range(1, 1000))}, "at most 1,000,000"),
     ("ppsgd_theory", {"noise_multiplier": [1.0]}, "replace target_epsilon, personalization, or choose"),
-    ("ppsgd_theory", {"clip_norm": [1.0]}, "computes or fixes it"),
-    ("ppsgd_cnn", {"personalization": [1.0]}, "replace legend_personalization"),
-    ("isrl_odd_even", {"noise_multiplier": [1.0]}, "replace target_epsilon"),
     ("isrl_odd_even", {"target_epsilon": [0.0]}, "must be positive"),
     ("isrl_odd_even", {"calibration": ["guessed"]}, "no calibration is called 'guessed'"),
-    ("isrl_odd_even", {"search": ["equal"]}, "One-pass MB-SGD in isrl_odd_even computes or fixes it"),
-    ("isrl_rounds", {"num_phases": [3]}, "computes or fixes it"),
-    ("isrl_heterogeneity", {"num_records": [128]}, "has no data for some of the values"),
-    ("p2p_dimensions", {"num_features": [3]}, "CD in p2p_dimensions has no data"),
     ("p2p_dimensions", {"num_updates": [2.5]}, "noise is found for a whole number of updates"),
-    ("p2p_dimensions", {"mechanism": ["gaussian"]}, "computes or fixes it"),
     ("p2p_private", {"start": ["local"]}, "no start is called 'local'"),
-    ("p2p_private", {"calibration": ["guessed"]}, "no calibration is called 'guessed'"),
-    ("p2p_movielens", {"start": ["zero"]}, "one release in p2p_movielens computes or fixes it"),
     ("decor_noise", {"against": ["nobody"]}, "no observer is called 'nobody'"),
-    ("pfl_alone", {"total_epochs": [3]}, "computes or fixes it"),
-    ("pfl_alone", {"num_clients": [3]}, "SN+Lin in pfl_alone has no data"),
 ]
 
 
 @pytest.mark.parametrize(("name", "columns", "said"), REFUSED, ids=[f"{n} {next(iter(c))} {s}" for n, c, s in REFUSED])
 def test_what_cannot_be_done_honestly_is_one_line(name, columns, said):
-    with pytest.raises(InputError, match=said.replace("+", r"\+")) as error:
+    with pytest.raises(InputError, match=said) as error:
         with_grid(made(name, "smoke"), columns)
     assert "\n" not in str(error.value)
 

@@ -20,17 +20,11 @@ POINT = dict(step_size=0.1, personalization=1.0, clip_norm=1.0, noise_multiplier
     ("changes", "said"),
     [
         ({"noise_multiplier": -1.0}, "noise_multiplier is -1.0: it must be at least 0"),
-        ({"noise_multiplier": math.inf}, "noise_multiplier is inf"),
         ({"clip_norm": 0.0}, "clip_norm is 0.0: it must be positive"),
-        ({"clip_norm": -math.inf}, "clip_norm is -inf"),
-        ({"personalization": -0.1}, "personalization is -0.1"),
         ({"step_size": math.inf}, "step_size is inf: it must be positive and finite"),
-        ({"step_size": 0}, "step_size is 0"),
         ({"step_size": math.nan}, "step_size is nan"),
         ({"step_size": "0.1"}, "step_size is 0.1: it must be a number"),
         ({"num_sampled": 2.5}, "num_sampled is 2.5: it must be a whole number"),
-        ({"num_sampled": math.inf}, "num_sampled is inf: it must be a whole number"),
-        ({"num_sampled": 0}, "num_sampled is 0: it must be at least 1"),
         ({"batch_size": None}, "batch_size is None: it must be a number"),
     ],
 )
