@@ -7,7 +7,7 @@ import sys
 import pytest
 from tiny_sweeps import ROOT
 
-SMALL = {"kills": 5, "signals": 5, "shortages": 4, "flips": 500}
+SMALL = {"kills": 5, "signals": 5, "flips": 500}
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """Processes that are killed, or stopped with Ctrl-C, while they run a sweep."""
 
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from tiny_sweeps import EVERY, ROOT, ROUNDS, assert_same_rows, run, table, walks
 
 from bench import __main__ as command
 from bench.papers import SWEEPS
-from bench.store import part_files
 
 RUNS = 24 * 2  # 24 points, one at a time, two seeds
 STEPS = [round(0.1 + 0.05 * place, 2) for place in range(24)]
@@ -58,38 +56,6 @@ def assert_whole(out, reference):
     here = table(out / "smoke" / "tiny")
     assert len(here) == RUNS * (1 + ROUNDS // EVERY)
     assert_same_rows(here, run(walks(steps=STEPS), reference))
-
-
-def kill_at_random_moments(out, times):
-    chance = random.Random(times)
-    for _ in range(times):
-        before = parts(out)
-        process = start(out, pause=0.05)
-        wait_for_parts(process, out, before + 2)
-        time.sleep(chance.uniform(0, 0.2))
-        process.kill()
-        assert process.wait() == -signal.SIGKILL
-        process.stderr.close()
-        assert part_files.read(out / "smoke" / "tiny").groupby(["point", "seed"]).size().eq(1 + ROUNDS // EVERY).all()
-        assert parts(out) >= before + 2
-    assert parts(out) < RUNS
-    finish = start(out)
-    said = finish.communicate()[1]
-    assert finish.returncode == 0, said
-    assert f"{RUNS - before} runs to do" not in said
-    assert "damaged" not in said
-
-
-@pytest.mark.slow
-def test_kill_9_loses_nothing_that_was_finished(tmp_path):
-    kill_at_random_moments(tmp_path / "out", times=1)
-    assert_whole(tmp_path / "out", tmp_path / "reference")
-
-
-@pytest.mark.slow
-def test_kill_9_again_and_again_loses_nothing_that_was_finished(tmp_path):
-    kill_at_random_moments(tmp_path / "out", times=5)
-    assert_whole(tmp_path / "out", tmp_path / "reference")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any
@@ -95,19 +95,10 @@ class Forks:
         self._mine.close()
         os.waitpid(self._pid, 0)
 
-    def start(
-        self,
-        words: Sequence[str],
-        log: Path,
-        environment: Mapping[str, str] | None = None,
-        first: Callable[[], Any] | None = None,
-    ) -> Running:
-        """Run `python -m bench WORDS`; `first` is called in the new process before."""
-        import cloudpickle
-
+    def start(self, words: Sequence[str], log: Path) -> Running:
+        """Run `python -m bench WORDS`."""
         mark = uuid.uuid4().hex
-        job = (list(words), str(log), {**(environment or {}), MARK: mark}, first)
-        self._mine.send_bytes(cloudpickle.dumps(job))
+        self._mine.send((list(words), str(log), {MARK: mark}))
         pid = self._mine.recv()
 
         def ended(seconds: float | None) -> int | None:
@@ -117,22 +108,20 @@ class Forks:
 
 
 def _serve(connection: Any) -> None:
-    import cloudpickle
-
     while True:
         try:
-            words, log, environment, first = cloudpickle.loads(connection.recv_bytes())
+            words, log, environment = connection.recv()
         except EOFError:
             os._exit(0)
         pid = os.fork()
         if pid == 0:
             connection.close()
-            _become(words, log, environment, first)
+            _become(words, log, environment)
         connection.send(pid)
         connection.send(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
 
-def _become(words: list[str], log: str, environment: dict[str, str], first: Callable[[], Any] | None) -> None:
+def _become(words: list[str], log: str, environment: dict[str, str]) -> None:
     """Be `python -m bench WORDS` from here on."""
     status = 99
     try:
@@ -144,8 +133,6 @@ def _become(words: list[str], log: str, environment: dict[str, str], first: Call
         sys.argv = ["bench", *words]
         from bench import __main__ as command
 
-        if first is not None:
-            first()
         status = command.main()
     except BaseException:
         import traceback
@@ -156,10 +143,10 @@ def _become(words: list[str], log: str, environment: dict[str, str], first: Call
     os._exit(status)
 
 
-def from_cold(words: Sequence[str], log: Path, environment: Mapping[str, str] | None = None) -> Running:
+def from_cold(words: Sequence[str], log: Path) -> Running:
     """Run `python -m bench WORDS` in a fresh interpreter."""
     mark = uuid.uuid4().hex
-    new = os.environ | {"PYTHONPATH": str(ROOT)} | dict(environment or {}) | {MARK: mark}
+    new = os.environ | {"PYTHONPATH": str(ROOT), MARK: mark}
     with open(log, "wb") as file:
         process = subprocess.Popen(
             [sys.executable, "-m", "bench", *words],
