@@ -7,7 +7,6 @@ import subprocess
 import sys
 import textwrap
 import time
-from pathlib import Path
 
 import jax
 import psutil
@@ -135,14 +134,6 @@ def test_a_worker_has_as_many_threads_of_openblas_as_cores(given, threads, monke
     with processes.Workers([(own, {})]) as workers:
         assert workers.submit(os.getenv, "OPENBLAS_NUM_THREADS").result() == threads
         assert workers.submit(processes.cores).result() == own
-
-
-def test_where_a_module_is_from_is_looked_up_once(monkeypatch):
-    """There are some two thousand modules, and something is sent for almost every unit."""
-    shared.packed(len)
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "resolve", lambda path: pytest.fail(f"{path} is looked up again"))
-        shared.packed(len)
 
 
 DRIVER = """

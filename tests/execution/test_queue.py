@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_sweeps import TASK, resolved, walks
+from tiny_sweeps import resolved, walks
 
 from bench.errors import InputError
 from bench.execution.queue import Block, WorkQueue
@@ -122,10 +122,3 @@ def test_one_point_that_does_not_fit_is_named():
     queue = WorkQueue([block(1)])
     with pytest.raises(InputError, match="synthetic needs more memory than is available, even for one point"):
         queue.finished(queue.pop(), Outcome(None, 1, 1, 1, 0.0, 0.0))
-
-
-def test_the_guess_counts_bytes():
-    task = TASK(0)
-    assert (
-        WorkQueue([block(1, size=2 * task.num_examples.nbytes)]).total() == 2 * WorkQueue([block(1, size=48)]).total()
-    )

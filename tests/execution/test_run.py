@@ -8,7 +8,6 @@ import jax
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_parts import put
 from tiny_sweeps import EVERY, KEY, ROUNDS, TASK, WALK, assert_same_rows, run, table, walks
 
 from bench.data.tasks.synthetic import synthetic
@@ -16,7 +15,6 @@ from bench.errors import InputError
 from bench.execution import run as running
 from bench.execution.progress import Increment
 from bench.execution.run import run_sweep
-from bench.store import part_files
 from bench.sweeps.spec import Entry, grid, on_task, select
 
 
@@ -177,16 +175,6 @@ def test_two_methods_in_one_sweep_are_one_table(tmp_path):
     }
     rows = run(walks()._replace(entries=entries), tmp_path)
     assert rows.groupby("algorithm").size().to_dict() == {"a": 10, "b": 10}
-
-
-def test_a_copied_part_is_refused_when_read(tmp_path):
-    """Else every figure would count its runs twice."""
-    run(walks(), tmp_path)
-    folder = tmp_path / "smoke" / "tiny"
-    part = next(folder.glob("part-*.parquet"))
-    put(folder, part.read_bytes())
-    with pytest.raises(InputError, match="has runs that another part already has"):
-        part_files.read(folder)
 
 
 def test_small_selections_share_the_programs_of_their_sizes_rounded_up(tmp_path):

@@ -89,15 +89,6 @@ def sum_of_linear(inputs, residuals, gram, clip_norm):
         (gradient.clipped_sum_by_layer, ({"a": X, "b": X},)),
         (sum_of_linear, (X[:, None], Y[:, None, None], jnp.ones((4, 1, 1)))),
     ],
-    ids=[
-        "network",
-        "network by layer",
-        "linear model",
-        "linear classifier",
-        "trees",
-        "trees by layer",
-        "linear clients",
-    ],
 )
 def test_sums_of_what_is_clipped_are_in_full_precision(function, args):
     found = after_clipping(function, *(args or network_args()), jnp.float32(0.5))
@@ -130,14 +121,6 @@ def of_silo(examples, weight, w):
         (of_silo, (X, Y, W)),
         (lambda x, y, w: newton.newton_step(squared, w, x, y, Y, 0.1), (X, Y, W)),
         (lambda x, y, w: newton.pulled_minimizer(squared, w, 1.0, x, y, Y, 0.1), (X, Y, W)),
-    ],
-    ids=[
-        "norms of linear classifiers",
-        "norms of linear clients",
-        "linear model",
-        "silo",
-        "Newton step",
-        "pulled minimiser",
     ],
 )
 def test_all_products_of_small_kernels_are_in_full_precision(function, args):

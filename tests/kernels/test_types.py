@@ -12,9 +12,6 @@ from jax import Array
 from jaxtyping import TypeCheckError
 
 import bench.kernels
-from bench.kernels.graph import Graph
-from bench.kernels.personal import Batch
-from bench.kernels.sparse import Rows
 
 FUNCTIONS = {
     f"{module.name}.{name}": function
@@ -26,10 +23,7 @@ FUNCTIONS = {
 }
 
 KEY = jax.random.key(0)
-VECTOR, MATRIX, STACK = jnp.ones(3), jnp.ones((2, 3)), jnp.ones((4, 2, 3))
-PAIR = Graph(jnp.array([[1], [0]], jnp.int32), jnp.ones((2, 1)), jnp.zeros((2, 1), jnp.int32))
-ROWS = Rows(jnp.zeros((2, 1), jnp.int32), jnp.ones((2, 1)), num_features=3)
-BATCH = Batch(None, jnp.zeros((4, 1), jnp.int32), (jnp.ones((4, 1, 3)),), jnp.ones((4, 1)))
+VECTOR, MATRIX = jnp.ones(3), jnp.ones((2, 3))
 
 
 def link(score, target):
@@ -37,17 +31,10 @@ def link(score, target):
 
 
 WRONG = {  # a call with one argument that is not what it is said to be, of each kind, and that argument's name
-    "draws.normal_rows": ((KEY, VECTOR, 3), "rows"),
     "gradient.clip": ((VECTOR.astype(int), 1.0), "tree"),
     "gradient.clipped_sum": (({"a": jnp.ones((2, 3)), "b": jnp.ones((3, 3))}, 1.0), "trees"),
-    "graph.neighbor_sum": ((PAIR, VECTOR), "models"),
-    "messages.linear": ((STACK, jnp.ones((4, 2, 5)), jnp.ones((4, 2, 3))), "gram"),
     "linear.clipped_gradient": ((link, VECTOR, MATRIX, VECTOR, jnp.ones(2), 1.0), "targets"),
-    "personal.dual": ((STACK, 1), "gram"),
-    "proximal.project_ball": ((VECTOR, jnp.ones(2), 1.0), "center"),
     "sampling.poisson": ((KEY, 4.5, 0.5, 4), "num_clients"),
-    "sampling.queue_rounds": (([3, 3], 1.5, 1), "num_epochs"),
-    "sparse.transposed_product": ((ROWS, jnp.ones((2, 2), jnp.int32)), "coefficients"),
 }
 
 

@@ -1,6 +1,5 @@
 """The wheel, installed elsewhere and used from a folder of its own: lists, runs, draws and compares."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -143,12 +142,3 @@ def test_the_installed_suite_works_from_any_folder(command, target, tmp_path):
     compared = command("compare", "mine.py", "--task", "synthetic", *few)
     assert "normalised_gradients" in compared.split("gains, costs")[0]
     assert (tmp_path / "results" / "compare" / "synthetic_normalised_gradients" / "comparison.png").is_file()
-
-
-def test_results_that_only_the_repository_has_are_said_to_be_there(target, tmp_path, monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", str(target))
-    words = [sys.executable, "-m", "figures", "ppsgd_fig1a", "--scale", "laptop"]
-    process = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, env=os.environ)
-    assert process.returncode == 2
-    (line,) = process.stderr.splitlines()
-    assert "in the project's repository, folder results" in line

@@ -74,13 +74,6 @@ def test_loops_branches_and_parts_of_arrays_are_counted():
     assert found.seconds == pytest.approx(seconds)
 
 
-@pytest.mark.parametrize(
-    ("kind", "size"), [("f16[3,5]{1,0}", 30), ("(pred[2], s32[])", 6), ("u8[0]{0}", 0), ("bf16[2,2]", 8), ("f64[]", 8)]
-)
-def test_sizes_of_types(kind, size):
-    assert compiled.size_of(kind) == size
-
-
 @pytest.mark.skipif(bool(importlib.util.find_spec("jax_cuda13_plugin")), reason="the compiler is here")
 def test_without_the_compiler_it_says_how_to_get_it():
     with pytest.raises(InputError, match=r"pip install '\.\[aot\]'"):

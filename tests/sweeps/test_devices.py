@@ -183,12 +183,7 @@ SLOW = {
     "networks, by layer": ("dpsgd_fedavg", networks, PRIVATE | EPOCHS | {"num_epochs": 1.0, "clipping": "per_layer"}),
     "networks, proximal": ("dpsgd_fedprox", networks, PRIVATE | EPOCHS | {"num_epochs": 3.0, "proximal": 0.5}),
     "networks, own models": ("dpsgd_mrmtl", networks, PRIVATE | EPOCHS | {"num_epochs": 1.0, "regularization": 0.5}),
-    "queue, dense": ("dp_fedavg", users, AVERAGED | {"sampler": "queue", "batch_size": 2}),
-    "poisson, one model": ("dp_fedavg", users, AVERAGED | {"sampler": "poisson"}),
-    "ditto, dual": ("ditto", dual_users, PERSONAL | {"local_step_size": 0.1, "regularization": 0.3}),
-    "fine-tuning, dense": ("fine_tuning", users, AVERAGED | {"local_step_size": 0.1, "own_steps": 5}),
     "alone": ("local_learning", users, {"batch_size": 3, "step_size": 0.2}),
-    "scaffold, all": ("dp_scaffold", silos, PRIVATE | {"num_sampled": 11, "batch_size": 4, "step_size": 0.2}),
     "silos, shuffled": (
         "mr_mtl",
         unequal_silos,
