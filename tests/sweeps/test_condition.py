@@ -1,8 +1,12 @@
 """Conditions on points: they choose what pandas would, and can do nothing else."""
 
+import string
+
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tiny_sweeps import points_of, private_sgd, sweep_of, walks
 
 from bench.errors import InputError
@@ -71,6 +75,38 @@ def test_a_condition_can_do_nothing_but_choose(where, tmp_path):
     with pytest.raises(InputError):
         select(private_sgd(), where.format(file=made))
     assert not made.exists()
+
+
+COLUMNS = ["step_size", "noise_multiplier", "algorithm", "nosuch", "inf", "nan", "seed", "__class__"]
+LITERALS = ["0.1", "-1", "'walk'", "''", "None", "[0.1,0.2]", "[]", "('a',)", "{1}", "1j", "b'x'", "...", "1e999"]
+OPERATORS = ["<", "==", "!=", ">=", "in", "not in", "is", "=", ":=", "@", "+", "**", "and", "or", "&", "|", ","]
+FORMS = ["not {}", "~({})", "-{}", "[{}]", "{}.abs()", "{0}({0})"]
+# Letters of several languages, and characters that are no text. Hypothesis would first list all that exist, in seconds.
+ANY = string.printable + "äßéİ漢字😀\x00\x7f\x85\u200f\u2028\ufeff\U0010ffff"
+NEARLY = st.recursive(
+    st.sampled_from([*COLUMNS, *LITERALS]),
+    lambda inner: (
+        st.tuples(inner, st.sampled_from(OPERATORS), inner).map(" ".join)
+        | st.tuples(st.sampled_from(FORMS), inner).map(lambda pair: pair[0].format(pair[1]))
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(NEARLY | st.text(ANY, max_size=20))
+def test_whatever_is_written_chooses_or_is_refused_in_one_line(where):
+    said = ""
+    try:
+        select(walks(), where)
+    except InputError as error:
+        said = str(error)
+    assert said.isprintable()
+
+
+@pytest.mark.parametrize("deep", ["(" * 1500 + "step_size < 1" + ")" * 1500, " and ".join(["step_size < 1"] * 400)])
+def test_a_long_condition_chooses_or_is_refused(deep):
+    test_whatever_is_written_chooses_or_is_refused_in_one_line.hypothesis.inner_test(deep)
 
 
 def test_a_condition_on_a_column_of_one_method_selects_none_of_the_others():

@@ -1,7 +1,12 @@
 """A user's own file of clients: read, split by client, and refused in one line where it is none."""
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bench.data.tasks.clients_file import clients_file
 from bench.errors import InputError
@@ -63,3 +68,35 @@ def test_other_data_have_another_checksum(tmp_path):
 def test_a_file_that_does_not_fit_is_refused(tmp_path, arrays, words):
     with pytest.raises(InputError, match=words):
         clients_file(0, path=saved(tmp_path, **arrays))
+
+
+def read_or_refused(path):
+    said = ""
+    try:
+        clients_file(0, path=path)
+    except InputError as error:
+        said = str(error)
+    assert said.isprintable()
+
+
+SHAPES = [(0,), (1,), (45,), (45, 1), (3, 45), (45, 3, 1), (0, 3), (45, 0), ()]
+DTYPES = ["f4", "f8", "i8", "u1", "b1", "c8", "U3", "S3", "M8[s]", "f2", "O", "V4", ">f4", ">i8"]
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(*map(st.sampled_from, (["inputs", "targets", "clients"], SHAPES, DTYPES, [0, 1, -1, 7, 1e300, np.nan])))
+def test_whatever_array_is_in_a_file_it_is_read_or_refused_in_one_line(name, shape, dtype, value):
+    with np.errstate(all="ignore"), TemporaryDirectory() as folder:
+        read_or_refused(saved(Path(folder), **{name: np.full(shape, value).astype(dtype)}))
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # NumPy leaves open what it cannot read
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(st.floats(0, 1, exclude_max=True), st.integers(0, 7))
+def test_a_file_with_another_bit_is_read_or_refused_in_one_line(place, bit):
+    with TemporaryDirectory() as folder:
+        path = saved(Path(folder))
+        content = bytearray(path.read_bytes())
+        content[int(place * len(content))] ^= 1 << bit
+        path.write_bytes(content)
+        read_or_refused(path)
