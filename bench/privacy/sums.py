@@ -273,8 +273,9 @@ def _release(
         if sampling != "none":
             raise InputError("sampling_rate is missing: give the fraction of the units in a round, or sampling none.")
         sampling_rate = 1.0
-    statement = {"sampling": sampling, "sampling_rate": sampling_rate, "delta": delta, "group": group}
-    return events.gaussian(sigma, accountant=accountant, **statement)
+    return events.gaussian(
+        sigma, sampling=sampling, sampling_rate=sampling_rate, accountant=accountant, delta=delta, group=group
+    )
 
 
 def _meaning(

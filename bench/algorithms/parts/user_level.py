@@ -63,7 +63,6 @@ def readings(
     """
     statement = {"delta": delta, "privacy_unit": "user", "protects_against": protects_against}
     groups, kind = num_groups(task, num_sampled, sampler, num_bands), SAMPLERS[sampler]
-    gap = groups if kind.separated else None
     if kind.turn == "bin":
         return balls_in_bins_readings(
             noise_multiplier=noise_multiplier, num_bins=groups, afresh=not kind.separated, **statement
@@ -75,11 +74,11 @@ def readings(
             num_groups=groups,
             **statement,
         )
-    if gap is not None and (kind.turn == "whole" or noise != INDEPENDENT):
-        correlated = None if noise == INDEPENDENT else strategy(noise, gap, num_bands, planned_rounds)
+    if kind.turn == "whole" or (kind.separated and noise != INDEPENDENT):
+        correlated = None if noise == INDEPENDENT else strategy(noise, groups, num_bands, planned_rounds)
         return cyclic_readings(
             noise_multiplier=noise_multiplier,
-            max_participations=lambda rounds: -(-rounds // gap),
+            max_participations=lambda rounds: -(-rounds // groups),
             sensitivity=None if correlated is None or correlated.orthogonal else correlated.sensitivity,
             **statement,
         )

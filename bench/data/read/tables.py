@@ -111,8 +111,9 @@ def is_table(path: Path) -> bool:
 
 
 def _files(path: Path) -> list[Path]:
-    files = sorted(path.iterdir()) if path.is_dir() else [path]
-    files = [file for file in files if file == path or (file.suffix in ENDINGS and file.name[0] not in "._")]
+    files = [path]
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.suffix in ENDINGS and file.name[0] not in "._")
     for file in files:
         if not file.is_file():
             raise InputError(f"{file} is not a regular file: give CSV or Parquet files")
