@@ -40,15 +40,15 @@ def read_arrays(
             if not source.is_file():
                 raise OSError("no regular file")  # to read a pipe would wait for ever
             check_size(PACKED * source.stat().st_size)
-            content = np.load(source, allow_pickle=False)
+            with open(source, "rb") as file:  # NumPy would leave a damaged archive open
+                content = np.load(file, allow_pickle=False)
+                if isinstance(content, np.ndarray):
+                    arrays = {"": content}
+                else:
+                    check_size(PACKED * sum(member.file_size for member in content.zip.infolist()))
+                    arrays = {each: np.asarray(content[each]) for each in content.files if each in (only or content)}
         else:
-            content = np.asarray(source)
-        if isinstance(content, np.ndarray):
-            arrays = {"": content}
-        else:
-            with content:
-                check_size(PACKED * sum(member.file_size for member in content.zip.infolist()))
-                arrays = {each: np.asarray(content[each]) for each in content.files if each in (only or content)}
+            arrays = {"": np.asarray(source)}
     except InputError:
         raise
     except Exception as error:  # a damaged, encrypted or foreign archive raises a dozen kinds

@@ -90,7 +90,6 @@ def test_whatever_array_is_in_a_file_it_is_read_or_refused_in_one_line(name, sha
         read_or_refused(saved(Path(folder), **{name: np.full(shape, value).astype(dtype)}))
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # NumPy leaves open what it cannot read
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.floats(0, 1, exclude_max=True), st.integers(0, 7))
 def test_a_file_with_another_bit_is_read_or_refused_in_one_line(place, bit):
