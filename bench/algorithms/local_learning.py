@@ -41,9 +41,9 @@ def local_learning(
     return ppsgd(task, num_sampled=task.num_clients, batch_size=batch_size, step_size=step_size, local=local, **ALONE)
 
 
-def releases(task: Task, *, delta: float, batch_size: int, **_) -> dict:
-    """Return empty releases, since nothing is sent."""
-    return releases_of_ppsgd(task, delta=delta, num_sampled=task.num_clients, batch_size=batch_size, **ALONE)
+def releases(task: Task, *, delta: float, **_) -> dict:
+    """Return empty releases, since nothing is sent, whatever the batch."""
+    return releases_of_ppsgd(task, delta=delta, num_sampled=task.num_clients, batch_size=1, **ALONE)
 
 
 def cost(task: Task, *, batch_size: int, **_) -> Cost:
