@@ -173,13 +173,18 @@ def local_dpsgd(
         total, tallies = task.total((jax.tree.map(lambda leaf: jnp.sum(leaf, 0), theta), tallies))
         return jax.tree.map(lambda leaf: leaf / task.num_clients, total), tallies
 
-    def one_step(key, step, theta, velocity, *, server_state):
-        key_batch, key_noise = jax.random.split(key)
+    def batches(key, step):
+        """Return the batches of all clients: rows of the pool, how many of them count, divisors, the key of noise."""
+        key_batch, key_noise = jax.random.split(jax.random.fold_in(key, step))
         keys = jax.vmap(lambda client: jax.random.fold_in(key_batch, client))(clients)
         rows, counts, divisors = jax.vmap(batch, (0, None))(keys, step)
         if task.present_examples is not None:
             rows, counts = jax.vmap(_absent_last)(rows, counts, task.present_examples)
-        rows = jnp.take_along_axis(task.train, rows, axis=1)
+        if task.division is not None:
+            counts = jnp.where(real, counts, 0)
+        return jnp.take_along_axis(task.train, rows, axis=1), counts, divisors, key_noise
+
+    def one_step(rows, counts, divisors, key_noise, theta, velocity, *, server_state):
         total, *tallies = jax.vmap(one_gradient, (0, None, 0, 0, None))(
             theta, network.pool, rows, counts, shared.clip_norm
         )
@@ -191,18 +196,19 @@ def local_dpsgd(
         if pull is not None:
             mean = jax.tree.map(lambda g, z, w: g + pull * (z - w[None]), mean, theta, server_state[0])
         updates, velocity = jax.vmap(local_optimizer.update, (0, 0, 0, None))(mean, velocity, theta, server_state)
-        tallies = [jnp.sum(tally if task.division is None else jnp.where(real, tally, 0)) for tally in tallies]
-        num_used = jnp.sum(counts if task.division is None else jnp.where(real, counts, 0), dtype=jnp.float32)
-        return optax.apply_updates(theta, updates), velocity, (num_used, *tallies)
+        return optax.apply_updates(theta, updates), velocity, [jnp.sum(tally) for tally in tallies]
 
     def one_epoch(key, state):
         theta, velocity, server_state = state.variables
 
-        def body(models, step):
-            *models, tallies = one_step(jax.random.fold_in(key, step), step, *models, server_state=server_state)
+        def body(models, drawn):
+            *models, tallies = one_step(*drawn, *models, server_state=server_state)
             return tuple(models), tallies
 
-        models, tallies = jax.lax.scan(body, (theta, velocity), jnp.arange(steps))
+        # Drawn before the loop: on an accelerator a step's draws are launches of a few numbers each.
+        drawn = jax.vmap(batches, (None, 0))(key, jnp.arange(steps))
+        models, tallies = jax.lax.scan(body, (theta, velocity), drawn)
+        tallies = jnp.sum(drawn[1], 1, dtype=jnp.float32), *tallies
         ends = jnp.mod((state.schedule + 1).astype(jnp.float32), shared.num_epochs) == 0
         mean, (num_used, clipped, correct) = average(models[0], tallies)
         theta, successor = models_after_meeting(models[0], mean, server_state)
