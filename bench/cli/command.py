@@ -86,9 +86,9 @@ def _option(parameter: inspect.Parameter) -> tuple[inspect.Parameter, Read]:
     elif Mapping in kinds:
         typed, info, read = list[str], typer.Option(flag, help=text), partial(distinct_pairs, flag)
     elif Sequence in kinds:
-        typed, info = str, typer.Option(flag, help=text)
+        typed, info = list[str], typer.Option(flag, help=text)
         read = partial(_listed, flag, values if float in kinds else _names)
-        default = ",".join(map("{:g}".format, default)) or None if isinstance(default, tuple) else default
+        default = [",".join(map("{:g}".format, default))] if default else None
     elif bool in kinds:
         typed, info = bool, typer.Option(flag if default is False else f"{flag}/--no-{flag[2:]}", help=text)
     else:
@@ -100,11 +100,11 @@ def _option(parameter: inspect.Parameter) -> tuple[inspect.Parameter, Read]:
     ), read
 
 
-def _listed(flag: str, split: Callable[[str], list], text: str | None) -> list | None:
-    """Return the values in a text; None where there is none."""
-    if text is None:
+def _listed(flag: str, split: Callable[[str], list], texts: list[str] | None) -> list | None:
+    """Return the values of an option, each time that it is given; None where it is not."""
+    if not texts:
         return None
-    if not (values := split(text)):
+    if not (values := split(",".join(texts))):
         raise InputError(f"{flag} is empty: give values separated by commas, or none")
     return [] if values == ["none"] else values
 

@@ -254,6 +254,8 @@ def test_phases_cost_what_dp_accounting_composes():
     assert found["epsilon"] == pytest.approx(composed.get_epsilon(1e-5), rel=2e-3)
     assert (found["steps"], found["sampling_rate"]) == (400, [0.01, 0.02])
     assert "400 steps: 300 with Gaussian noise" in run("epsilon", PHASES).stdout
+    repeated = ["epsilon", "--delta=1e-5", "--phases=1:0.01:300", "--phases=0.8:0.02:100"]
+    assert CliRunner().invoke(app, repeated).stdout == run("epsilon", PHASES).stdout
 
 
 def test_equal_phases_are_one_and_without_sampling_their_precisions_add():

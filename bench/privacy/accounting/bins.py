@@ -51,6 +51,7 @@ CHANGE = 1e-3  # share of delta by which a grid of half as many points differs a
 STEP = 1e-4  # share of epsilon to which it is found
 SMALL = 1e-3  # an epsilon that is not made smaller, though the bin is unknown
 BEYOND = 1e-2  # share of delta that all turns together may have beyond their grids, which counts as revealed
+LOST = 1e-2  # of the probability with the unit: a grid that misses it by more says nothing
 LEAST = 1e-15  # of the probability; what has smaller losses counts as if it had this one
 MOST_LOSSES = 1e5  # on the grid of the privacy losses of a turn
 
@@ -86,6 +87,8 @@ def _composed_epsilon(atoms: frozenset[tuple[BallsInBinsDpEvent, int]], delta: f
         return high
     beyond = BEYOND * delta / sum(times for _, times in atoms)
     laws = {atom: _law_of_ratio(1 / atom.noise_multiplier, atom.num_bins, beyond) for atom, _ in atoms}
+    if not all(abs(float(ratio @ law) - 1) < LOST for ratio, law in laws.values()):
+        return high  # there is so little noise that the grid has no place for what is likely without the unit
     spreads = [math.sqrt(float(law @ np.square(ratio - 1))) for ratio, law in laws.values()]
     longest = max(math.log(ratio[-1]) for ratio, _ in laws.values())
     step = max(min(min(spreads) / 10, 2e-3), longest / MOST_LOSSES)
