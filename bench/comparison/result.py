@@ -169,6 +169,9 @@ class Comparison(NamedTuple):
                 for label in self.not_private
             ),
         ]
+        if fixed := self.plan.request.fixed:
+            values = ", ".join(f"{name}={value}" for name, value in fixed.items())
+            lines.append(f"Fixed for every method that has the argument, the baselines too: {values}")
         if declared:
             names = ", ".join(declared)
             lines.append(f"Epsilon of {names} is as declared by the method: `python -m bench audit` tests it")

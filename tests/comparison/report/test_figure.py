@@ -160,6 +160,7 @@ def test_from_python_there_is_a_table_a_picture_and_a_way_back(out):
     )
     assert "| ε = " in text.splitlines()[2]
     assert "<br>" not in text
+    assert "Fixed for every method that has the argument, the baselines too: personalization=1.0" in text
     again = comparisons.compare("ppsgd", **few | {"width": 6.75}, fixed={"personalization": 1.0}, name="files", out=out)
     assert not table.attrs["replaced"]
     assert not again.attrs["replaced"]
