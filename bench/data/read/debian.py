@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from bench.data.dataset import LocalCopy
-from bench.errors import InputError
 
 PERSON = re.compile(r"([^,<]*)<([^>]*)>")
 TEAM = re.compile(
@@ -61,17 +60,10 @@ def distil(name: str, packages: bytes, translation: bytes, sources: bytes) -> by
 
 
 def documents(copy: LocalCopy) -> list[DebianPackage]:
-    """Return the packages of the canonical file, in its order.
-
-    Raises:
-        InputError: the file cannot be read.
-    """
+    """Return the packages of the canonical file, in its order."""
     (path,) = copy.files.values()
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        return [DebianPackage._make([*fields, tuple(tags)]) for *fields, tags in map(json.loads, lines)]
-    except (OSError, ValueError, TypeError) as error:
-        raise InputError(f"{path}: not the packages of a release ({error}): remove it, and it is made anew") from None
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [DebianPackage._make([*fields, tuple(tags)]) for *fields, tags in map(json.loads, lines)]
 
 
 def stanzas(index: bytes) -> Iterator[dict[str, str]]:

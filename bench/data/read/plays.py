@@ -3,8 +3,6 @@
 import re
 
 from bench.data.dataset import LocalCopy
-from bench.data.read.formats import content
-from bench.errors import InputError
 
 TITLE = re.compile(r"^# (.+)$")
 ROLE = re.compile(r"^\*\*(.+?)\*\*\s*$")
@@ -18,18 +16,10 @@ def speeches(copy: LocalCopy) -> dict[tuple[str, str], list[str]]:
 
     Args:
         copy: the file plays.md.
-
-    Raises:
-        InputError: a file that cannot be read, or without a speech.
     """
-    path = copy.files["plays.md"]
-    try:
-        lines = content(path).decode().splitlines()
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: not a text in UTF-8: replace it by the original.") from None
     by_role: dict[tuple[str, str], list[str]] = {}
     play = role = None
-    for line in lines:
+    for line in copy.files["plays.md"].read_text(encoding="utf-8").splitlines():
         if title := TITLE.match(line):
             play, role = title[1].strip(), None
         elif line.startswith("#"):
@@ -43,7 +33,4 @@ def speeches(copy: LocalCopy) -> dict[tuple[str, str], list[str]]:
             if spoken:
                 texts = by_role[play, role]
                 texts[-1] = f"{texts[-1]}\n{spoken}" if texts[-1] else spoken
-    by_role = {key: spoken for key, texts in by_role.items() if (spoken := [speech for speech in texts if speech])}
-    if not by_role:
-        raise InputError(f"{path}: holds no speech: replace it by the original.")
-    return by_role
+    return {key: spoken for key, texts in by_role.items() if (spoken := [speech for speech in texts if speech])}

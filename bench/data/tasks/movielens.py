@@ -9,7 +9,6 @@ Source: Bellet et al. 2018, section 5 and appendix D; the features after Zhou et
 """
 
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -56,40 +55,16 @@ class Fold(NamedTuple):
     mean: np.ndarray
 
 
-def checked(table: np.ndarray, path: Path) -> FilmRatings:
-    """Return the ratings of a u.data file.
-
-    Args:
-        table: int [rating, 4], as from `formats.movielens`.
-        path: the path that errors name.
-
-    Raises:
-        InputError: no ratings, or an unusable line: its rating is not 1 to 5, its user or film has no number, the user
-            rated that film before, or has too few ratings to train, validate and test with.
-    """
-    if not len(table):
-        raise InputError(f"{path}: no ratings: replace it by the original u.data.")
-    user, film, rating, _ = table.T
-    first_lines = np.unique(table[:, :2], axis=0, return_index=True)[1]
-    users, user_index, counts = np.unique(user, return_inverse=True, return_counts=True)
-    for right, fault in (
-        ((rating >= 1) & (rating <= 5), "its rating is not 1 to 5"),
-        ((user >= 1) & (film >= 1), "its user or film is not a number from 1 up"),
-        (np.isin(np.arange(len(table)), first_lines), "its user has rated that film on a line before"),
-        (counts[user_index] >= 3, "its user has fewer than 3 ratings"),
-    ):
-        if not right.all():
-            line = int(np.flatnonzero(~right)[0]) + 1
-            raise InputError(f"{path}: line {line}: {fault}: replace the file by the original u.data.")
-    if len(users) < 2:
-        raise InputError(f"{path}: only one user: replace it by the original u.data.")
-    return FilmRatings(user_index, np.unique(film, return_inverse=True)[1], rating.astype(np.float64))
+def numbered(table: np.ndarray) -> FilmRatings:
+    """Return the ratings of a table int [rating, 4], as from `formats.movielens`."""
+    user, film = (np.unique(column, return_inverse=True)[1] for column in table.T[:2])
+    return FilmRatings(user, film, table[:, 2].astype(np.float64))
 
 
 @cache
 def _ratings(data_files: DataFiles) -> tuple[FilmRatings, LocalCopy]:
     copy = retrieval.get("movielens_100k", data_files)
-    return checked(formats.movielens(copy), copy.files["u.data"]), copy
+    return numbered(formats.movielens(copy)), copy
 
 
 def split(ratings: FilmRatings, trial: int, *, part: str = "test", test_fraction: float = 0.2) -> Fold:
@@ -196,7 +171,7 @@ def movielens(
         data_files: the allowed sources of the data; default DataFiles().
 
     Raises:
-        InputError: a value out of its range, a damaged u.data, or no u.data.
+        InputError: a value out of its range, or no u.data.
     """
     for wrong, fault in (
         (rank < 1 or sweeps < 1, f"rank = {rank}, sweeps = {sweeps}: at least 1"),

@@ -23,7 +23,6 @@ from bench.data.read import r_data
 from bench.data.task import Task
 from bench.data.tasks.by_network import spread
 from bench.data.tasks.clients_file import mean_squares
-from bench.errors import InputError
 from bench.kernels.sparse import Rows
 from bench.models.additive import Additive, sparse_squared_loss
 
@@ -55,16 +54,8 @@ def _ratings(data_files: DataFiles) -> tuple[Ratings, LocalCopy]:
 
 
 def ratings_of(table: dict[str, r_data.Column]) -> Ratings:
-    """Return the ratings in a table with the columns s (student), y (rating) and KINDS.
-
-    Raises:
-        InputError: for a missing column, or a rating outside 1 to 5.
-    """
-    if missing := [name for name in ("s", "y", *KINDS) if name not in table]:
-        raise InputError(f"insteval has no column {missing[0]}: fetch it again")
+    """Return the ratings in a table with the columns s (student), y (rating) and KINDS."""
     values = table["y"].values
-    if not ((values >= 1) & (values <= 5)).all():
-        raise InputError("insteval has a rating outside 1 to 5: fetch it again")
     features, start = [np.zeros(len(values), np.int32)], 1
     for name in KINDS:
         column = table[name]

@@ -1,7 +1,5 @@
-"""Reading the canonical files: every reader against bytes that the test writes itself, and damaged ones refused."""
+"""Reading the canonical files: every reader against bytes that the test writes itself."""
 
-import gzip
-import re
 import struct
 
 import numpy as np
@@ -10,11 +8,10 @@ from tiny_data import photographs, pictures, write
 
 from bench.data.dataset import LocalCopy
 from bench.data.read import formats
-from bench.errors import InputError
 
 
 def found(folder):
-    files = {path.name.removesuffix(".gz"): path for path in folder.iterdir()}
+    files = {path.name: path for path in folder.iterdir()}
     return LocalCopy("it", files, "user files", "")
 
 
@@ -29,34 +26,18 @@ def found(folder):
         (0x0E, "d", np.float64, [0.1, -1.25, 3.0]),
     ],
 )
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_idx_of_every_type_plain_and_gzipped(tmp_path, code, form, dtype, values, pack):
+def test_idx_of_every_type(tmp_path, code, form, dtype, values):
     data = struct.pack(f">BBBBII3{form}", 0, 0, code, 2, 3, 1, *values)
-    (tmp_path / "it").write_bytes(pack(data))
+    (tmp_path / "it").write_bytes(data)
     array = formats.load_idx(tmp_path / "it")
     assert array.dtype == dtype
     assert array.dtype.isnative
     np.testing.assert_array_equal(array, np.array(values, dtype)[:, None])
 
 
-@pytest.mark.parametrize("damage", [b"", b"\0\0\x08", b"\0\0\x07\x01\0\0\0\0", b"P5 text", b"\0\0\x08\x03\0\0\0\x01"])
-def test_what_is_no_idx_file_is_refused_by_name(tmp_path, damage):
-    (tmp_path / "it").write_bytes(damage)
-    with pytest.raises(InputError, match=re.escape(str(tmp_path / "it"))):
-        formats.load_idx(tmp_path / "it")
-
-
-def test_an_idx_file_one_byte_short_or_long_is_refused(tmp_path):
-    whole = struct.pack(">BBBBI3B", 0, 0, 8, 1, 3, 1, 2, 3)
-    for data in (whole[:-1], whole + b"x"):
-        (tmp_path / "it").write_bytes(data)
-        with pytest.raises(InputError, match="the file is cut"):
-            formats.load_idx(tmp_path / "it")
-
-
 def test_mnist_by_name_not_by_place(tmp_path):
     files = pictures(seed=1)
-    arrays = formats.mnist(found(write(tmp_path, files, packed=True)))
+    arrays = formats.mnist(found(write(tmp_path, files)))
     assert {name: array.shape for name, array in arrays.items()} == {
         "train_images": (20, 28, 28),
         "train_labels": (20,),
@@ -79,26 +60,19 @@ def test_cifar10_puts_colours_last_and_batches_in_order(tmp_path):
             assert arrays["train_labels"][3 * batch + row] == one[0]
             # By hand: green (1) of the pixel in row 7, column 30.
             assert arrays["train_images"][3 * batch + row, 7, 30, 1] == one[1 + 1024 + 7 * 32 + 30]
-    write(tmp_path, {"test_batch.bin": files["test_batch.bin"][:-1]})
-    with pytest.raises(InputError, match=r"test_batch\.bin: not a whole number"):
-        formats.cifar10(found(tmp_path))
 
 
 def test_movielens(tmp_path):
     write(tmp_path, {"u.data": b"196\t242\t3\t881250949\n186\t302\t3\t891717742\n"})
     ratings = formats.movielens(found(tmp_path))
     np.testing.assert_array_equal(ratings, [[196, 242, 3, 881250949], [186, 302, 3, 891717742]])
-    for text in (b"user_id:token\t1\n", b"1\t2\t3\n"):
-        write(tmp_path, {"u.data": text})
-        with pytest.raises(InputError, match=r"u\.data: not four tab-separated columns"):
-            formats.movielens(found(tmp_path))
 
 
 def test_writers_are_the_third_column_and_the_first_rows_of_the_test_file(tmp_path, monkeypatch):
     monkeypatch.setattr(formats, "QMNIST_TEST", 2)
     rows = np.arange(6 * 8, dtype=">i4").reshape(6, 8)
     data = struct.pack(">BBBBII", 0, 0, 0x0C, 2, 6, 8) + rows.tobytes()
-    write(tmp_path, dict.fromkeys(("qmnist-train-labels-idx2-int", "qmnist-test-labels-idx2-int"), data), packed=True)
+    write(tmp_path, dict.fromkeys(("qmnist-train-labels-idx2-int", "qmnist-test-labels-idx2-int"), data))
     train, test = formats.qmnist_writers(found(tmp_path))
     np.testing.assert_array_equal(train, [2, 10, 18, 26, 34, 42])
     np.testing.assert_array_equal(test, [2, 10])

@@ -1,10 +1,7 @@
 """Speeches by role: what is spoken, and nothing of headings and directions."""
 
-import pytest
-
 from bench.data.dataset import LocalCopy
 from bench.data.read import plays
-from bench.errors import InputError
 
 TWO = """# One
 
@@ -51,8 +48,3 @@ def test_roles_of_one_name_in_two_plays_are_two_and_directions_are_not_spoken(tm
         ("One", "BEN"): ["I."],
         ("Two", "ANN"): ["Good night."],
     }
-
-
-def test_a_text_without_speeches_is_refused(tmp_path):
-    with pytest.raises(InputError, match="holds no speech"):
-        plays.speeches(copy(tmp_path, "# One\n\nNothing."))

@@ -12,8 +12,6 @@ from tiny_data import photographs, pictures, stand_in, write
 
 from bench.data import scattering
 from bench.data.dataset import LocalCopy
-from bench.data.decode import idx_bytes
-from bench.data.read import formats
 from bench.data.tasks import images
 from bench.data.tasks.registry import TASKS
 from bench.errors import InputError
@@ -184,18 +182,6 @@ def test_another_normalisation_changes_the_pixels_and_nothing_else():
     np.testing.assert_array_equal(own.train, other.train)
     assert (own.name, other.name) == ("mnist_cnn_relu_10", "mnist_cnn_relu_10_as_fashion_mnist")
     assert own.checksum != other.checksum
-
-
-@pytest.mark.parametrize("wrong", ["too few", "a class beyond the ten"])
-def test_labels_that_do_not_belong_to_the_pictures_are_refused(tmp_path, wrong):
-    files = dict(FILES["mnist"])
-    labels = np.arange(19) if wrong == "too few" else np.arange(20)
-    files["train-labels-idx1-ubyte"] = idx_bytes(labels % (10 if wrong == "too few" else 11))
-    write(tmp_path, files)
-    found = LocalCopy("mnist", {name: tmp_path / name for name in files}, "", "")
-    assert formats.mnist(found)["train_labels"].shape == labels.shape
-    with pytest.raises(InputError, match="mnist: its train images and labels do not match"):
-        images._load("mnist", "pixels", found, images.PICTURES["mnist"].normalisation)
 
 
 def test_the_pictures_to_tune_on_are_held_out_of_the_training_pictures(monkeypatch):

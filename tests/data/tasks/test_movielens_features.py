@@ -7,7 +7,7 @@ from tiny_ratings import SMALL, USERS, made_up, put
 from bench.data.files import DataFiles
 from bench.data.graphs import nearest_neighbors
 from bench.data.tasks import movielens as module
-from bench.data.tasks.movielens import checked, factors, movielens, split
+from bench.data.tasks.movielens import factors, movielens, numbered, split
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def als_objective(ratings, users, films, ridge, weighted):
 
 @pytest.mark.parametrize("weighted", [True, False])
 def test_alternating_least_squares_descends_to_a_stationary_point(table, weighted):
-    ratings = split(checked(table, "u.data"), 0).train
+    ratings = split(numbered(table), 0).train
     shape = USERS, int(ratings.film.max()) + 1
     args = {"rank": 3, "ridge": 0.1, "weighted": weighted}
     values = []
@@ -48,7 +48,7 @@ def test_alternating_least_squares_descends_to_a_stationary_point(table, weighte
 
 
 def test_a_sweep_solves_for_films_given_users_one_by_one(table):
-    ratings = split(checked(table, "u.data"), 0).train
+    ratings = split(numbered(table), 0).train
     shape = USERS, int(ratings.film.max()) + 3  # two films that nobody rated
     users, films = factors(ratings, shape, rank=3, ridge=0.1, sweeps=2)
     for film in range(shape[1] - 2):
@@ -62,7 +62,7 @@ def test_films_that_only_the_test_set_rates_have_features_of_0(here):
     table = made_up()
     film = table[0, 1]
     keep = (table[:, 1] != film) | (np.arange(len(table)) == 0)  # rated once
-    ratings = checked(table[keep], "u.data")
+    ratings = numbered(table[keep])
     number = ratings.film[0]
     trial = next(t for t in range(100) if number not in split(ratings, t).train.film)
     _, films = factors(split(ratings, trial).train, (USERS, int(ratings.film.max()) + 1), rank=3, ridge=0.1, sweeps=3)

@@ -11,7 +11,6 @@ from checked_task import wrong_fields
 from bench.data.dataset import LocalCopy
 from bench.data.read.r_data import Column
 from bench.data.tasks import cifar_users, ratings, shakespeare
-from bench.errors import InputError
 from bench.kernels.sparse import densify
 from bench.models.additive import Additive
 
@@ -79,12 +78,6 @@ def test_errors_of_ratings_are_those_of_a_loop(rated, form):
     assert float(found["common_squared_error"]) == pytest.approx(
         np.mean(4 * (predicted - np.asarray(wanted)) ** 2), rel=1e-4
     )
-
-
-def test_a_table_without_a_column_is_refused():
-    table = tiny_table()
-    with pytest.raises(InputError, match="no column dept"):
-        ratings.ratings_of({name: column for name, column in table.items() if name != "dept"})
 
 
 # ---- CIFAR-10 by user ----
