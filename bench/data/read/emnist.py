@@ -5,7 +5,7 @@ import lzma
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import cast
@@ -109,62 +109,16 @@ def _images(pixels: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndar
     return pixels.reshape(-1, 28, 28).astype(np.float32), labels.reshape(-1).astype(np.int32)
 
 
-def parse_example(data: bytes) -> dict[str, np.ndarray]:
-    """Return the features of a serialized tf.train.Example: float32 [n], int64 [n], or byte strings as objects [n].
-
-    Args:
-        data: the message: field 1 holds the features, a map from names to lists of values.
+def parse_example(data: bytes) -> dict[str, Sequence]:
+    """Return the features of a serialized tf.train.Example: numbers, or byte strings.
 
     Raises:
         ValueError: the bytes are no such message.
-
-    Source: the protocol buffers' wire format, and example.proto and feature.proto of TensorFlow.
     """
-    features = {}
+    from tensorflow_datasets.proto import tf_example_pb2
+
     try:
-        for _, message in _fields(data):
-            for _, entry in _fields(message):
-                pair = dict(_fields(entry))  # 1: the name, 2: the feature
-                for kind, values in _fields(pair[2]):
-                    features[pair[1].decode()] = _values(kind, values)
-    except (IndexError, KeyError):
+        features = tf_example_pb2.Example.FromString(data).features.feature
+    except Exception:  # of the protocol buffers, which are no dependency of their own
         raise ValueError("not a serialized example") from None
-    return features
-
-
-def _values(kind: int, message: bytes) -> np.ndarray:
-    """Return a list of byte strings (kind 1), or of packed floats (kind 2) or integers (kind 3)."""
-    pieces = [value for _, value in _fields(message)]
-    if kind == 1:
-        return np.array(pieces, object)
-    packed, position, integers = b"".join(pieces), 0, []
-    if kind == 2:
-        return np.frombuffer(packed, "<f4")
-    while position < len(packed):
-        value, position = _varint(packed, position)
-        integers.append(value)
-    return np.array(integers, np.uint64).astype(np.int64)
-
-
-def _fields(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield number and content of the fields of a message; TensorFlow writes all of an example with their lengths."""
-    position = 0
-    while position < len(data):
-        tag, position = _varint(data, position)
-        if tag & 7 != 2:
-            raise ValueError(f"wire type {tag & 7} in an example")
-        size, position = _varint(data, position)
-        if position + size > len(data):
-            raise ValueError("a cut example")
-        yield tag >> 3, data[position : position + size]
-        position += size
-
-
-def _varint(data: bytes, position: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[position]
-        value |= (byte & 0x7F) << shift
-        position, shift = position + 1, shift + 7
-        if byte < 0x80:
-            return value, position
+    return {name: getattr(feature, feature.WhichOneof("kind")).value for name, feature in features.items()}
