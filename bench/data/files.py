@@ -1,16 +1,11 @@
-"""Options for the sources of data files, passed on to everything that reads data."""
+"""Options for the sources of data files, as the environment has them."""
 
-import inspect
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from bench.errors import InputError, check_name, cut, expanded
 
-Result = TypeVar("Result")
 ANY = "any"
 SOURCES = (ANY, "publisher", "packages", "tensorflow-datasets", "none")  # what BENCH_SOURCE may name
 
@@ -45,14 +40,3 @@ class DataFiles:
                 raise InputError(f"{cut(str(path))}: {why}: give BENCH_DATA another folder.") from None
         object.__setattr__(self, "data_dir", path)
         object.__setattr__(self, "source", source)
-
-
-def with_files(function: Callable[..., Result], data_files: DataFiles | None) -> Callable[..., Result]:
-    """Bind these options to the argument `data_files` of a function that makes a task.
-
-    Functions without such an argument, as for generated data, and those with the argument already bound by
-    functools.partial are returned unchanged.
-    """
-    parameter = inspect.signature(function).parameters.get("data_files")
-    unset = parameter is not None and parameter.default is None
-    return partial(function, data_files=data_files) if unset else function

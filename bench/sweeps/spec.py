@@ -15,7 +15,6 @@ import pandas as pd
 
 from bench.algorithms.base import Method, Scalar
 from bench.algorithms.ranges import Range
-from bench.data.files import DataFiles, with_files
 from bench.data.task import Task, recipe_checksum
 from bench.errors import InputError, check_name
 from bench.inputs.values import as_float
@@ -96,8 +95,7 @@ class Sweep(NamedTuple):
 
     name: of the sweep, and of its folder in the results.
     reproduces: what the sweep reproduces, in a few words.
-    tasks: by the name in the points' column "task"; trial -> a fresh split or draw, always the same shapes. One that
-        reads data files takes them as `data_files`, None by default.
+    tasks: by the name in the points' column "task"; trial -> a fresh split or draw, always the same shapes.
     entries: by the name the legend will use.
     num_rounds: communication rounds; a number, or (task, arguments) -> number where the data decide.
     eval_every: rounds between evaluations; None evaluates before the first round and after the last.
@@ -128,11 +126,11 @@ class Sweep(NamedTuple):
     shard: slice = slice(None)
 
     def task(self, name: str, trial: int) -> Task:
-        """Return one of the tasks, of data from where the environment says (`bench.data.files.DataFiles`).
+        """Return one of the tasks.
 
         Data without a checksum are identified by their shapes.
         """
-        task = with_files(self.tasks[name], DataFiles())(trial)
+        task = self.tasks[name](trial)
         if task.checksum:
             return task
         return replace(task, checksum=recipe_checksum(tuple(leaf.shape for leaf in jax.tree.leaves(task))))

@@ -1,7 +1,6 @@
-"""The user's files and where others may come from: handed down as an argument, and in force for the one call."""
+"""The user's files and where others may come from, as the environment says at each call."""
 
 import os
-from functools import partial
 
 import pytest
 from tiny_emnist import hdf5, made_up
@@ -9,9 +8,8 @@ from tiny_sweeps import walks
 
 from bench import run
 from bench.data.fetch import retrieval
-from bench.data.files import DataFiles, with_files
+from bench.data.files import DataFiles
 from bench.data.tasks import digits
-from bench.data.tasks.movielens import movielens
 from bench.data.tasks.registry import TASKS
 from bench.errors import InputError
 from bench.papers import SWEEPS
@@ -93,31 +91,22 @@ def test_the_source_is_that_of_the_call_or_of_the_environment_or_any(monkeypatch
 GENERATED = ("synthetic", "softmax", "bounded", "made_up", "quadratic", "linear_p2p", "gossip", "rare_features")
 
 
-def test_every_task_that_reads_files_takes_them(monkeypatch, tmp_path):
-    """Where nothing can be had, a task either is made without files or has asked for them with what it was given."""
-    seen = []
+def test_every_task_that_reads_files_has_them_from_where_the_environment_says(monkeypatch, tmp_path):
+    """Where nothing can be had, a task is made without files, or has asked for them there."""
 
     class Asked(Exception):
         pass
 
-    def asked(name, data_files, **_):
-        seen.append(data_files)
+    def asked(name, data_files=None, **_):
+        assert data_files in (None, DataFiles(tmp_path))
         raise Asked
 
     monkeypatch.delitem(TASKS, "tiny", raising=False)  # of the tests of comparisons
     monkeypatch.setattr(retrieval, "get", asked)
-    monkeypatch.setattr(retrieval, "find", asked)
-    data_files = DataFiles(tmp_path)
-    makers = {name: of.make for name, of in TASKS.items()} | {"validation": partial(movielens, part="validation")}
-    for name, make in makers.items():
-        reads = with_files(make, data_files) is not make
-        if name == "validation" or reads:
-            with pytest.raises(Asked):
-                with_files(make, data_files)(0)
-            assert seen.pop() is data_files
-    assert {name for name, make in makers.items() if with_files(make, data_files) is make} == {
-        name for name in makers if name.startswith(GENERATED)
-    }
+    monkeypatch.setenv("BENCH_DATA", str(tmp_path))
+    for name in (name for name in TASKS if not name.startswith(GENERATED)):
+        with pytest.raises(Asked):
+            TASKS[name].make(0)
 
 
 # ---- From Python and from the command line ----

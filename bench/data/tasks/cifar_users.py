@@ -42,7 +42,6 @@ def cifar_users(
     model: str = "linear",
     num_users: int = NUM_USERS,
     size: int = SIZE,
-    data_files: DataFiles | None = None,
 ) -> Task:
     """CIFAR-10 by user.
 
@@ -53,7 +52,6 @@ def cifar_users(
             with group normalisation on pixels, with the cross-entropy.
         num_users: users.
         size: pictures of a user.
-        data_files: the allowed sources of the data; default DataFiles().
 
     Raises:
         InputError: an unknown model, or more pictures than there are.
@@ -62,11 +60,11 @@ def cifar_users(
     held = NUM_TEST + NUM_VALIDATION
     if size <= held:
         raise InputError(f"size = {size}: give more than the {held} pictures that are held out.")
-    copy, labels, common_labels = _labels(data_files or DataFiles())
+    copy, labels, common_labels = _labels(DataFiles())
     rng = np.random.default_rng([trial, 0xC1FA])
     members = partition.by_class_shares(rng, labels, num_users, concentration, size)
     members = rng.permuted(members, axis=1)
-    pictures, of_common = (_pictures if model == "cnn" else _features)(data_files or DataFiles())
+    pictures, of_common = (_pictures if model == "cnn" else _features)(DataFiles())
     common = of_common[:NUM_COMMON], common_labels[:NUM_COMMON]
     examples = {
         split: [(pictures[rows], labels[rows]) for rows in members[:, start:stop]]

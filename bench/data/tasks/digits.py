@@ -205,14 +205,7 @@ def cnn_accuracy(params, task: Task) -> dict:
     return accuracies(hits_of, params, task)
 
 
-def mnist_by_writer(
-    trial: int,
-    *,
-    batch_size: int = 10,
-    test_fraction: float = 0.1,
-    model: str = "linear",
-    data_files: DataFiles | None = None,
-) -> Task:
+def mnist_by_writer(trial: int, *, batch_size: int = 10, test_fraction: float = 0.1, model: str = "linear") -> Task:
     """MNIST's 70,000 images by the 836 people who wrote them, about 84 each.
 
     Args:
@@ -220,9 +213,8 @@ def mnist_by_writer(
         batch_size: see `digit_task`.
         test_fraction: share of each writer's images for the test.
         model: "linear", "cnn" or "network", see `digit_task`.
-        data_files: the allowed sources of the data; default DataFiles().
     """
-    data_files = data_files or DataFiles()
+    data_files = DataFiles()
     writers = retrieval.get("qmnist_writers", data_files)
     groups = by_label(np.concatenate(formats.qmnist_writers(writers)))
     images, labels, pictures = mnist(data_files)
@@ -236,19 +228,12 @@ def mnist_by_writer(
     )
 
 
-def mnist_by_style(
-    trial: int,
-    *,
-    batch_size: int = 10,
-    test_fraction: float = 0.1,
-    model: str = "linear",
-    data_files: DataFiles | None = None,
-) -> Task:
+def mnist_by_style(trial: int, *, batch_size: int = 10, test_fraction: float = 0.1, model: str = "linear") -> Task:
     """MNIST distributed to 1,000 pseudo-writers, 40 slants by 25 stroke widths, about 70 images each.
 
     Arguments as for `mnist_by_writer`.
     """
-    images, labels, pictures = mnist(data_files or DataFiles())
+    images, labels, pictures = mnist(DataFiles())
     groups = by_label(by_style(*style(images), labels, (40, 25)))
     return digit_task(
         _deal(images, labels, groups, trial, test_fraction),
@@ -260,14 +245,7 @@ def mnist_by_style(
     )
 
 
-def emnist_digits(
-    trial: int,
-    *,
-    batch_size: int = 10,
-    num_clients: int = 1000,
-    model: str = "linear",
-    data_files: DataFiles | None = None,
-) -> Task:
+def emnist_digits(trial: int, *, batch_size: int = 10, num_clients: int = 1000, model: str = "linear") -> Task:
     """The first 1,000 writers of federated EMNIST digits, in the file's order, with its own split in every
     trial.
 
@@ -276,10 +254,9 @@ def emnist_digits(
         batch_size: see `digit_task`.
         num_clients: number of the file's clients that are used.
         model: "linear", "cnn" or "network", see `digit_task`.
-        data_files: the allowed sources of the data; default DataFiles().
     """
     del trial
-    copy = retrieval.get("federated_emnist", data_files)
+    copy = retrieval.get("federated_emnist")
     clients = emnist.federated_emnist(copy)[:num_clients]
     train = [(x.reshape(len(x), -1), y) for _, x, y, _, _ in clients]
     test = [(x.reshape(len(x), -1), y) for _, _, _, x, y in clients]

@@ -75,7 +75,6 @@ def images(
     normalisation: str = "",
     concentration: float = math.inf,
     part: str = "test",
-    data_files: DataFiles | None = None,
 ) -> Task:
     """Image classification by a network that the clients train together.
 
@@ -94,7 +93,6 @@ def images(
         normalisation: the data set whose mean and deviation normalise the pixels; default its own.
         part: "test"; or "validation", where clients draw from all but the last 10,000 of the training pictures and are
             tested on those, to tune on.
-        data_files: the allowed sources of the data; default DataFiles().
 
     Raises:
         InputError: no such data set or model; a normalisation of pictures with other colours, or of features; fewer
@@ -105,7 +103,7 @@ def images(
     if not 0 < share <= 1:
         raise InputError(f"share = {share}: give a number above 0 and at most 1.")
     constants = _constants(dataset, features, normalisation or dataset)
-    copy, (inputs, labels, *test) = _examples(dataset, features, constants, data_files or DataFiles())
+    copy, (inputs, labels, *test) = _examples(dataset, features, constants, DataFiles())
     check_name("part", part, PARTS)
     if not (disjoint or math.isinf(concentration)):
         raise InputError(

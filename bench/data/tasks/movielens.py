@@ -151,7 +151,6 @@ def movielens(
     num_neighbors: int = 10,
     similarity: str = "centred",
     test_fraction: float = 0.2,
-    data_files: DataFiles | None = None,
 ) -> Task:
     """Rating prediction for the 943 users of MovieLens-100K, with 20 to 737 ratings each.
 
@@ -168,7 +167,6 @@ def movielens(
         num_neighbors: the number of nearest users by cosine of their training ratings that each user is joined with.
         similarity: whether that is of "centred" or of "raw" ratings.
         test_fraction: share of a user's ratings held out, at least one rating.
-        data_files: the allowed sources of the data; default DataFiles().
 
     Raises:
         InputError: a value out of its range, or no u.data.
@@ -182,7 +180,7 @@ def movielens(
             raise InputError(f"movielens: {fault}.")
     for kind, value, names in (("part", part, PARTS), ("similarity", similarity, SLOTS)):
         check_name(kind, value, names)
-    data_files = data_files or DataFiles()
+    data_files = DataFiles()
     ratings, copy = _ratings(data_files)
     als = {"rank": rank, "ridge": ridge, "weighted": weighted, "sweeps": sweeps}
     fold, features, weights = _prepared(data_files, trial, part, test_fraction, num_neighbors, similarity, **als)

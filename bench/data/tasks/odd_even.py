@@ -55,14 +55,7 @@ def _features(data_files: DataFiles) -> tuple[np.ndarray, np.ndarray, str, str]:
     return images_of_digit, np.linalg.norm(features, axis=1), pictures.source, pictures.checksum
 
 
-def odd_even(
-    trial: int,
-    *,
-    bound: str = "all images",
-    split_first: bool = False,
-    part: str = "test",
-    data_files: DataFiles | None = None,
-) -> Task:
+def odd_even(trial: int, *, bound: str = "all images", split_first: bool = False, part: str = "test") -> Task:
     """Logistic regression: is the digit even (1) or odd (-1)? 25 silos, 1,238 training records each.
 
     Args:
@@ -73,31 +66,19 @@ def odd_even(
             any silo; not in the paper.
         part: "test"; or, with split_first, "validation": the same made only of the images that "test" trains on, to
             tune on.
-        data_files: the allowed sources of the data; default DataFiles().
 
     Raises:
         InputError: another part, or validation without split_first.
     """
-    features = _features(data_files or DataFiles())
-    return _task(features, trial, "odd_even", linear.logistic, linear.logistic_loss, bound, split_first, part)
+    return _task(trial, "odd_even", linear.logistic, linear.logistic_loss, bound, split_first, part)
 
 
-def odd_even_hinge(
-    trial: int, *, bound: str = "all images", split_first: bool = False, data_files: DataFiles | None = None
-) -> Task:
+def odd_even_hinge(trial: int, *, bound: str = "all images", split_first: bool = False) -> Task:
     """The task of `odd_even` with the hinge loss, which is not smooth. Arguments as for `odd_even`."""
-    features = _features(data_files or DataFiles())
-    return _task(features, trial, "odd_even_hinge", linear.hinge, linear.hinge_loss, bound, split_first, "test")
+    return _task(trial, "odd_even_hinge", linear.hinge, linear.hinge_loss, bound, split_first, "test")
 
 
-def odd_even_dirichlet(
-    trial: int,
-    *,
-    concentration: float = 0.3,
-    num_silos: int = 25,
-    part: str = "test",
-    data_files: DataFiles | None = None,
-) -> Task:
+def odd_even_dirichlet(trial: int, *, concentration: float = 0.3, num_silos: int = 25, part: str = "test") -> Task:
     """Odd or even in silos with disjoint images and different digit distributions; not in the paper.
 
     A fifth of each digit's images are for the test, and the others are divided between the silos by
@@ -109,13 +90,12 @@ def odd_even_dirichlet(
         concentration: of the Dirichlet distribution of a silo's digits.
         num_silos: number of silos.
         part: "test"; or "validation", the same made of the training images alone, to tune on.
-        data_files: the allowed sources of the data; default DataFiles().
 
     Raises:
         InputError: another part, or values that leave a silo without records.
     """
     check_name("part", part, PARTS)
-    features, lengths, source, checksum = _features(data_files or DataFiles())
+    features, lengths, source, checksum = _features(DataFiles())
     digit = np.repeat(np.arange(10), features.shape[1])
     rng = np.random.default_rng([trial, 0xD1C])
     train = [rng.permutation(members) for members in partition.by_label(digit)]
@@ -174,11 +154,11 @@ def draws(trial: int, count: int, *, split_first: bool = False, part: str = "tes
     return np.stack(rows)
 
 
-def _task(features, trial: int, name: str, link, loss, bound: str, split_first: bool, part: str) -> Task:
+def _task(trial: int, name: str, link, loss, bound: str, split_first: bool, part: str) -> Task:
     check_name("part", part, PARTS)
     if part == "validation" and not split_first:
         raise InputError("part 'validation' of odd_even needs split_first: without it images are on both sides")
-    images_of_digit, lengths, source, checksum = features
+    images_of_digit, lengths, source, checksum = _features(DataFiles())
     pools = [(np.concatenate([images_of_digit[even], images_of_digit[odd]])) for even, odd in PAIRS]
     count = images_of_digit.shape[1]
     answers = np.concatenate([np.ones(count), -np.ones(count)])

@@ -64,15 +64,14 @@ def ratings_of(table: dict[str, r_data.Column]) -> Ratings:
     return Ratings(np.stack(features, axis=1), values, table["s"].values, start)
 
 
-def insteval(trial: int, *, data_files: DataFiles | None = None) -> Task:
+def insteval(trial: int) -> Task:
     """Return the ratings of the students who gave five or more, split anew in every trial: 20 % of a student's ratings
     are for the test, 10 % for tuning, and the rest for training.
 
     Args:
         trial: the number of the split.
-        data_files: the allowed sources of the data; default DataFiles().
     """
-    ratings, copy = _ratings(data_files or DataFiles())
+    ratings, copy = _ratings(DataFiles())
     return rating_task(trial, ratings, name="insteval", source=f"InstEval ({copy.source})", checksum=copy.checksum)
 
 

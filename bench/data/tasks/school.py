@@ -35,18 +35,17 @@ def _schools(data_files: DataFiles) -> tuple[list[np.ndarray], list[np.ndarray],
     return *reader.schools(copy), copy
 
 
-def school(trial: int, *, part: str = "test", data_files: DataFiles | None = None) -> Task:
+def school(trial: int, *, part: str = "test") -> Task:
     """Least squares in 139 silos of unequal size.
 
     Args:
         trial: the number of the split of every school's pupils.
         part: the held-out part: "test", or "validation", a fifth of the training pupils, without the test.
-        data_files: the allowed sources of the file; default DataFiles().
 
     Raises:
         InputError: for another part, or where the data are unavailable.
     """
-    features, exams, copy = _schools(data_files or DataFiles())
+    features, exams, copy = _schools(DataFiles())
     recipe = (copy.checksum, part, HELD_OUT)
     return _task(trial, part, features, exams, name="school", source=f"School ({copy.source})", recipe=recipe)
 

@@ -31,17 +31,16 @@ MODELS = {"window": (NextCharacter(NUM_CHARACTERS), 10), "lstm": (CharacterLSTM(
 SEED = 0x5A  # of the network's initial parameters, the same in all trials
 
 
-def shakespeare(trial: int, *, model: str = "window", data_files: DataFiles | None = None) -> Task:
+def shakespeare(trial: int, *, model: str = "window") -> Task:
     """Return the next character by role.
 
     Args:
         trial: the number of the split of the speeches, and of the draw of the examples.
         model: "window", an embedding of the last ten characters with a hidden layer; "lstm", two recurrent layers over
             the last eighty.
-        data_files: the allowed sources of the data; default DataFiles().
     """
     check_name("model", model, MODELS)
-    roles, copy = _roles(data_files or DataFiles())
+    roles, copy = _roles(DataFiles())
     origin = {"name": f"shakespeare_{model}", "source": f"Shakespeare ({copy.source})", "checksum": copy.checksum}
     return role_task(trial, roles, model=model, **origin)
 

@@ -56,7 +56,6 @@ def debian_tags(
     max_documents: int = 200,
     max_words: int = 128,
     test_fraction: float = 0.2,
-    data_files: DataFiles | None = None,
 ) -> Task:
     """Debian's package descriptions by maintainer: 312 people with 20 to 200 packages each, 59 on average.
 
@@ -71,9 +70,8 @@ def debian_tags(
         max_documents: the most of a person; for people with more, this number is drawn at random.
         max_words: the most of a description; the rest is cut off.
         test_fraction: share of a person's packages for the test, at most.
-        data_files: the allowed sources of the data; default DataFiles().
     """
-    documents, person, source, copy = _debian(data_files or DataFiles(), num_words, num_tags, min_documents, max_words)
+    documents, person, source, copy = _debian(DataFiles(), num_words, num_tags, min_documents, max_words)
     rng = np.random.default_rng([trial, 0xDEB])
     clients, room = [], 0
     for members in by_label(person):
@@ -102,14 +100,7 @@ def _by_source(members: np.ndarray, source: np.ndarray, limit: int, rng) -> tupl
     return rng.permutation(np.concatenate(train)), np.concatenate([members[:0], *test])
 
 
-def stackoverflow_tags(
-    trial: int,
-    *,
-    batch_size: int = 10,
-    num_clients: int = 500,
-    max_documents: int = 500,
-    data_files: DataFiles | None = None,
-) -> Task:
+def stackoverflow_tags(trial: int, *, batch_size: int = 10, num_clients: int = 500, max_documents: int = 500) -> Task:
     """The first 500 users of federated Stack Overflow's test clients, in the file's order and with its own
     split.
 
@@ -120,10 +111,9 @@ def stackoverflow_tags(
         batch_size: see `tag_task`.
         num_clients: number of the file's test clients that are used.
         max_documents: the most training documents of a user; the first ones are kept.
-        data_files: the allowed sources of the data; default DataFiles().
     """
     del trial
-    copy = retrieval.get("federated_stackoverflow", data_files)
+    copy = retrieval.get("federated_stackoverflow")
     words, labels = stackoverflow.vocabulary(copy, NUM_WORDS, NUM_TAGS)
     rng = np.random.default_rng(0x50)
     clients = []

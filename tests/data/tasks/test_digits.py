@@ -153,7 +153,7 @@ def by_writer(monkeypatch):
     writers = np.array([103] * 5 + [101] * 7 + [102] * 8, np.int32), np.array([101] * 6 + [103] * 4, np.int32)
     monkeypatch.setattr(digits, "mnist", lambda data_files: (images, labels, found))
     ids = LocalCopy("qmnist_writers", {}, "another fake", "ids-sum")
-    monkeypatch.setattr(digits.retrieval, "get", lambda name, data_files: ids)
+    monkeypatch.setattr(digits.retrieval, "get", lambda name, data_files=None: ids)
     monkeypatch.setattr(digits.formats, "qmnist_writers", lambda copy: writers)
     return images, labels, np.concatenate(writers)
 

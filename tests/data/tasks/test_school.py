@@ -6,7 +6,6 @@ import pytest
 from tiny_data import stand_in, write
 from tiny_schools import written
 
-from bench.data.files import DataFiles
 from bench.data.tasks import school as module
 from bench.data.tasks.school import made_up_schools, school, squared_error
 from bench.models.additive import Additive
@@ -31,7 +30,7 @@ def files(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_schools", module._schools.__wrapped__)
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
     folder = write(tmp_path / "mine", stand_in(monkeypatch, "school", {"school.mat": written(*pupils())}))
-    return DataFiles(folder)
+    monkeypatch.setenv("BENCH_DATA", str(folder))
 
 
 def real(task, half):
@@ -42,7 +41,7 @@ def real(task, half):
 
 
 def test_a_fifth_of_every_school_rounded_up_is_the_test(files):
-    task = school(0, data_files=files)
+    task = school(0)
     np.testing.assert_array_equal(task.evaluation["count"], [5, 7, 9])
     np.testing.assert_array_equal(task.num_examples, [17, 24, 36])
     assert task.source == "School (user files)"
@@ -50,7 +49,7 @@ def test_a_fifth_of_every_school_rounded_up_is_the_test(files):
 
 def test_every_pupil_is_in_one_half_with_its_score(files):
     _, exams = pupils()
-    task = school(3, data_files=files)
+    task = school(3)
     for number, (train, test) in enumerate(zip(real(task, "train"), real(task, "test"), strict=True)):
         scores = np.concatenate([train[1], test[1]])
         np.testing.assert_allclose(np.sort(scores * 69 + 1), np.sort(exams[number]), rtol=1e-5)
@@ -59,7 +58,7 @@ def test_every_pupil_is_in_one_half_with_its_score(files):
 
 
 def test_features_are_standardised_by_the_schools_own_training_pupils_and_the_last_is_the_bias(files):
-    task = school(0, data_files=files)
+    task = school(0)
     for inputs, _ in real(task, "train"):
         np.testing.assert_allclose(inputs[:, :3].mean(0), 0, atol=1e-5)
         np.testing.assert_allclose(inputs[:, :3].std(0), 1, rtol=1e-4)
@@ -69,7 +68,7 @@ def test_features_are_standardised_by_the_schools_own_training_pupils_and_the_la
 
 def test_validation_is_of_the_training_pupils(files):
     """Their scores, as often as each is there, are those of the training half."""
-    whole, part = school(1, data_files=files), school(1, part="validation", data_files=files)
+    whole, part = school(1), school(1, part="validation")
     for train, kept, held in zip(
         *(real(*which) for which in ((whole, "train"), (part, "train"), (part, "test"))), strict=True
     ):

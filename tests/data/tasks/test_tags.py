@@ -140,7 +140,9 @@ def packages(monkeypatch, tmp_path):
     ]
     path = tmp_path / "debian_packages.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    monkeypatch.setattr(retrieval, "get", lambda name, data_files: LocalCopy(name, {path.name: path}, "a file", "c"))
+    monkeypatch.setattr(
+        retrieval, "get", lambda name, data_files=None: LocalCopy(name, {path.name: path}, "a file", "c")
+    )
     tags._debian.cache_clear()
     yield rows
     tags._debian.cache_clear()
@@ -201,7 +203,7 @@ def test_stack_overflow_is_read_in_the_papers_order(stack, monkeypatch):
     (train, test), _ = stackoverflow.clients(stack, 2, 8)
     assert (len(train), len(test)) == (8, 3)  # c1, the first in the test split, its first 8 of 9
     assert train[1] == stackoverflow.Post(["how", "1", "to", "do"], ["python", "c"])
-    monkeypatch.setattr(retrieval, "get", lambda name, data_files: stack)
+    monkeypatch.setattr(retrieval, "get", lambda name, data_files=None: stack)
     task = tags.stackoverflow_tags(0, batch_size=4, num_clients=2, max_documents=8)
     assert list(task.num_examples) == [8, 4]
     assert float(task.evaluation["validation"].count) == 3
