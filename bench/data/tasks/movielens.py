@@ -23,10 +23,12 @@ from bench.data.partition import by_label, hold_out, stack
 from bench.data.read import formats
 from bench.data.task import Linear, Peers, Task, recipe_checksum
 from bench.data.tasks.peers import mean_of_real, objective, scores
-from bench.errors import InputError, check_name
+from bench.errors import check_name
 from bench.models.linear import personal, squared, squared_loss
 
 PARTS = ("test", "validation")
+TEST_FRACTION = 0.2  # share of a user's ratings held out, at least one rating
+RIDGE = 0.1  # of the features, as weighted by numbers of ratings
 # Length of the neighbour lists by kind of similarity: with ten nearest neighbours the longest of 80 splits were 72 and
 # 143. A graph with longer lists needs a separately compiled program.
 SLOTS = {"centred": 88, "raw": 160}
@@ -67,32 +69,25 @@ def _ratings(data_files: DataFiles) -> tuple[FilmRatings, LocalCopy]:
     return numbered(formats.movielens(copy)), copy
 
 
-def split(ratings: FilmRatings, trial: int, *, part: str = "test", test_fraction: float = 0.2) -> Fold:
+def split(ratings: FilmRatings, trial: int, *, part: str = "test") -> Fold:
     """Split each user's ratings at random into training and test; for validation, split each training set once more."""
     rng = np.random.default_rng([trial, 0x30F1E5])
-    halves = [hold_out(rows, test_fraction, rng) for rows in by_label(ratings.user)]
+    halves = [hold_out(rows, TEST_FRACTION, rng) for rows in by_label(ratings.user)]
     if part == "validation":
-        halves = [hold_out(train, test_fraction, rng) for train, _ in halves]
+        halves = [hold_out(train, TEST_FRACTION, rng) for train, _ in halves]
     train, test = (ratings.select(np.concatenate(half)) for half in zip(*halves, strict=True))
     mean = np.bincount(train.user, train.rating) / np.bincount(train.user)
     return Fold(*(half._replace(rating=half.rating - mean[half.user]) for half in (train, test)), mean)
 
 
 def factors(
-    ratings: FilmRatings,
-    shape: tuple[int, int],
-    *,
-    rank: int,
-    ridge: float,
-    sweeps: int,
-    weighted: bool = True,
-    seed: int = 0,
+    ratings: FilmRatings, shape: tuple[int, int], *, rank: int, ridge: float, sweeps: int, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute alternating least squares: vectors u of users and f of films that minimise, one half at a time,
 
         sum (r - <u, f>)^2 + ridge (sum_users n_u |u|^2 + sum_films n_f |f|^2),
 
-    with n the number of ratings, or 1 for all where not weighted. A film or user without ratings gets 0.
+    with n the number of ratings. A film or user without ratings gets 0.
 
     Args:
         ratings: to fit.
@@ -100,7 +95,6 @@ def factors(
         rank: length of the vectors.
         ridge: > 0.
         sweeps: the number of times that both halves are solved, users first.
-        weighted: whether n is the number of ratings.
         seed: of the films' vectors at the start.
 
     Returns:
@@ -113,8 +107,7 @@ def factors(
     def solve(sides, fixed_factors):
         values, rated = sides
         outer = (fixed_factors[:, :, None] * fixed_factors[:, None, :]).reshape(len(fixed_factors), -1)
-        count = np.diff(rated.indptr)
-        load = ridge * (np.maximum(count, 1) if weighted else np.ones(len(count)))
+        load = ridge * np.maximum(np.diff(rated.indptr), 1)
         system = (rated @ outer).reshape(-1, rank, rank) + load[:, None, None] * np.eye(rank)
         return np.linalg.solve(system, (values @ fixed_factors)[..., None])[..., 0]
 
@@ -126,13 +119,11 @@ def factors(
 
 
 @cache
-def _prepared(
-    data_files: DataFiles, trial: int, part: str, test_fraction: float, num_neighbors: int, similarity: str, **als
-):
+def _prepared(data_files: DataFiles, trial: int, part: str, num_neighbors: int, similarity: str, **als):
     """Return everything that takes seconds on the host: the fold, the films' features, and the weights of the graph."""
     ratings, _ = _ratings(data_files)
     shape = int(ratings.user.max()) + 1, int(ratings.film.max()) + 1
-    fold = split(ratings, trial, part=part, test_fraction=test_fraction)
+    fold = split(ratings, trial, part=part)
     _, features = factors(fold.train, shape, seed=trial, **als)
     train = fold.train
     compared = train.rating if similarity == "centred" else train.rating + fold.mean[train.user]
@@ -145,12 +136,9 @@ def movielens(
     *,
     part: str = "test",
     rank: int = 20,
-    ridge: float = 0.1,
-    weighted: bool = True,
     sweeps: int = 20,
     num_neighbors: int = 10,
     similarity: str = "centred",
-    test_fraction: float = 0.2,
 ) -> Task:
     """Rating prediction for the 943 users of MovieLens-100K, with 20 to 737 ratings each.
 
@@ -163,35 +151,27 @@ def movielens(
         part: "test": 80 % of each user's ratings to train on, the others to test on. "validation": 80 % of those
             80 %, tested on their rest; means, features and graph are those of the smaller training set, so that nothing
             depends on a test rating.
-        rank, ridge, weighted, sweeps: of the features, see `factors`.
+        rank, sweeps: of the features, see `factors`.
         num_neighbors: the number of nearest users by cosine of their training ratings that each user is joined with.
         similarity: whether that is of "centred" or of "raw" ratings.
-        test_fraction: share of a user's ratings held out, at least one rating.
 
     Raises:
-        InputError: a value out of its range, or no u.data.
+        InputError: another part or kind of similarity, or no u.data.
     """
-    for wrong, fault in (
-        (rank < 1 or sweeps < 1, f"rank = {rank}, sweeps = {sweeps}: at least 1"),
-        (not 0 < ridge < np.inf, f"ridge = {ridge}: positive and finite"),
-        (not 0 < test_fraction <= 0.4, f"test_fraction = {test_fraction}: above 0 and at most 0.4"),
-    ):
-        if wrong:
-            raise InputError(f"movielens: {fault}.")
     for kind, value, names in (("part", part, PARTS), ("similarity", similarity, SLOTS)):
         check_name(kind, value, names)
     data_files = DataFiles()
     ratings, copy = _ratings(data_files)
-    als = {"rank": rank, "ridge": ridge, "weighted": weighted, "sweeps": sweeps}
-    fold, features, weights = _prepared(data_files, trial, part, test_fraction, num_neighbors, similarity, **als)
+    als = {"rank": rank, "ridge": RIDGE, "sweeps": sweeps}
+    fold, features, weights = _prepared(data_files, trial, part, num_neighbors, similarity, **als)
 
     largest = int(np.bincount(ratings.user).max())
-    num_held_out = max(1, round(test_fraction * largest))
+    num_held_out = max(1, round(TEST_FRACTION * largest))
     inputs, targets, sizes = _by_user(fold.train, features, largest - num_held_out)
     features_of_user, counts = np.asarray(inputs), np.asarray(sizes)
     gram = features_of_user.transpose(0, 2, 1) @ features_of_user
     regularization = 1 / counts
-    recipe = (copy.checksum, *als.values(), num_neighbors, similarity, test_fraction)
+    recipe = (copy.checksum, rank, RIDGE, True, sweeps, num_neighbors, similarity, TEST_FRACTION)
     return Task(
         init_params=jnp.zeros(rank),
         num_examples=sizes,

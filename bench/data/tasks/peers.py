@@ -15,7 +15,7 @@ from jax import Array
 
 from bench.data.graphs import by_angle, from_weights
 from bench.data.task import Linear, Peers, Task, recipe_checksum
-from bench.errors import InputError, check_name
+from bench.errors import check_name
 from bench.kernels.graph import confidence, roughness
 from bench.models.linear import Personal, logistic, logistic_loss, personal
 
@@ -116,26 +116,15 @@ def linear_p2p(
         scaled: divide the inputs by r p, so that the L1 norm of an example's gradient is at most 1.
 
     Raises:
-        InputError: a value out of its range.
+        InputError: another kind of instances or smoothness, or weights that join no graph.
     """
-    low, high = num_examples
-    for wrong, fault in (
-        (num_features < 2, f"num_features = {num_features}: at least 2, the plane of the target models"),
-        (num_agents < 2, f"num_agents = {num_agents}: at least 2, for a graph"),
-        (not 0 <= low <= high or high < 1, f"num_examples = {num_examples}: (smallest, largest) from 0 and 1 up"),
-        (num_test < 1, f"num_test = {num_test}: at least 1"),
-        (not 0 < input_range < math.inf, f"input_range = {input_range}: positive and finite"),
-        (not 0 <= label_noise <= 1, f"label_noise = {label_noise}: a share between 0 and 1"),
-        (not 0 < graph_width < math.inf, f"graph_width = {graph_width}: positive and finite"),
-    ):
-        if wrong:
-            raise InputError(f"linear_p2p: {fault}.")
     for kind, value, names in (("instances", instances, INSTANCES), ("smoothness", smoothness, SMOOTHNESS)):
         check_name(kind, value, names)
     recipe = (num_features, num_agents, num_examples, num_test, input_range, label_noise, graph_width, smoothness)
 
     rng = np.random.default_rng([trial, 0x9EE5, INSTANCES.index(instances)])
     plane = rng.normal(scale=math.sqrt(0.5), size=(num_agents, 2))
+    low, high = num_examples
     sizes = rng.integers(low, high, num_agents, endpoint=True).astype(np.int32)
     train = _draw(rng, plane, sizes, high, num_features, input_range, label_noise)
     test_sizes = np.full(num_agents, num_test, np.int32)

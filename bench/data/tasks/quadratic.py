@@ -14,7 +14,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench.data.task import Linear, Task, recipe_checksum
-from bench.errors import InputError
 from bench.models.additive import squared_loss
 
 NUM_CLIENTS, NUM_FEATURES = 25, 50
@@ -44,12 +43,7 @@ def quadratic(trial: int, *, num_records: int = 512, spread: float = SPREAD) -> 
             every spread.
         num_records: n, of every silo.
         spread: the largest distance of a silo's model from w*; with 0 all silos have the same distribution.
-
-    Raises:
-        InputError: a spread below 0, or not finite.
     """
-    if not 0 <= spread < math.inf:
-        raise InputError(f"quadratic: spread = {spread}: give a distance of 0 or more, and finite.")
     recipe = (NUM_CLIENTS, NUM_FEATURES, spread, LABEL_NOISE, num_records)
     rng = np.random.default_rng([trial, 0x0ADD])
     minimiser = rng.standard_normal(NUM_FEATURES)

@@ -6,7 +6,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from bench.data.task import Linear, Task, recipe_checksum
-from bench.errors import InputError
 from bench.models.linear import logistic, logistic_loss
 
 NUM_USERS, NUM_EXAMPLES, NUM_FEATURES = 1000, 10, 100
@@ -29,13 +28,7 @@ def rare_features(
         num_users: N.
         num_examples: of every user.
         num_features: without the bias.
-
-    Raises:
-        InputError: for a number below 1.
     """
-    for name, value in (("num_users", num_users), ("num_examples", num_examples), ("num_features", num_features)):
-        if value < 1:
-            raise InputError(f"{name} is {value}: give at least 1")
     rng = np.random.default_rng([trial, 0x4A4E])
     share = LARGEST / np.arange(1, num_features + 1)
     model = DEVIATION * rng.standard_normal(num_features + 1)

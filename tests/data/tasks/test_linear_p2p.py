@@ -181,8 +181,6 @@ def test_an_agent_may_have_no_examples():
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        ({"num_features": 1}, "num_features = 1: at least 2"),
-        ({"label_noise": 1.2}, "label_noise = 1.2: a share"),
         ({"instances": "tset"}, "no instances is called 'tset'"),
         ({"graph_width": 1e-5}, "components .* add edges"),
     ],

@@ -109,9 +109,7 @@ def test_a_test_rating_moves_nothing_that_is_trained_on(here, tmp_path, monkeypa
 
 def test_examples_are_the_features_of_the_films_a_user_rated(here):
     task = movielens(1, **SMALL)
-    fold, features, _ = module._prepared(
-        DataFiles(), 1, "test", 0.2, 3, "centred", rank=3, ridge=0.1, weighted=True, sweeps=4
-    )
+    fold, features, _ = module._prepared(DataFiles(), 1, "test", 3, "centred", rank=3, ridge=0.1, sweeps=4)
     for ours, part in ((task.train, fold.train), (task.evaluation["test"], fold.test)):
         inputs, targets = (np.asarray(leaf) for leaf in ours[:2])
         for user in range(USERS):
@@ -154,7 +152,6 @@ def test_all_trials_and_both_parts_are_one_program(here):
     ("args", "said"),
     [
         ({"part": "tets"}, "no part is called 'tets'"),
-        ({"test_fraction": 0.0}, "test_fraction = 0.0: above 0"),
         ({"num_neighbors": 12}, "num_neighbors = 12: with 12 clients"),
     ],
 )
