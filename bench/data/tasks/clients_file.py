@@ -43,34 +43,27 @@ def _read(path: Path, network: bool = False) -> Clients:
         if name not in found:
             raise InputError(f"{path} has no array {name!r}: it needs {', '.join(NEEDED)}")
     inputs, targets, clients = (found[name] for name in NEEDED)
-    if inputs.ndim > 2 and not network:
+    if not (inputs.ndim == 2 or (network and inputs.ndim > 2)) or not inputs.size:
         raise InputError(
-            f"{path}: inputs are {inputs.shape}, but files are for linear models of features [example, feature]: "
-            "flatten them, or give a network for them (docs/adding-a-network.md)"
+            f"{path}: inputs are {inputs.shape}: give one row of features for each example, or a network for inputs of "
+            "another shape (docs/adding-a-network.md)"
         )
-    for wrong, what in (
-        (inputs.ndim < 2, f"inputs are {inputs.shape}: one row of features per example"),
-        (targets.shape != inputs.shape[:1], f"targets are {targets.shape}: one class per example"),
-        (clients.shape != inputs.shape[:1], f"clients are {clients.shape}: one client per example"),
-    ):
-        if wrong:
-            raise InputError(f"{path}: {what} is needed")
-    if not inputs.size:
-        raise InputError(f"{path}: inputs are {inputs.shape}: examples with at least one feature are needed")
+    for name, array in (("targets", targets), ("clients", clients)):
+        if array.shape != inputs.shape[:1]:
+            raise InputError(f"{path}: {name} are {array.shape} for inputs {inputs.shape}: give one for each example")
     if clients.dtype.kind not in "biufSU":
         raise InputError(f"{path}: clients are {clients.dtype}: give names or whole numbers")
     if clients.dtype.kind == "f":
-        if not np.isfinite(clients).all():
-            raise InputError(f"{path}: clients has values that are not numbers: name the client of each example")
-        rounded = np.abs(clients) > 2.0 ** (np.finfo(clients.dtype).nmant + 1)
-        if rounded.any():
-            row = int(np.argmax(rounded))
+        exact = np.abs(clients) <= 2.0 ** (np.finfo(clients.dtype).nmant + 1)  # False for NaN
+        if not exact.all():
+            row = int(np.argmin(exact))
             raise InputError(f"{path}: clients has {clients[row]} at index {row}, which may be rounded: {EXACT}")
-    if targets.dtype.kind not in "iu":
-        raise InputError(f"{path}: targets are {targets.dtype}: give classes, whole numbers from 0")
-    if targets.min() < 0:
-        row = int(np.argmax(targets < 0))
-        raise InputError(f"{path}: targets has {targets[row]} at index {row}: give classes, whole numbers from 0")
+    classes = np.unique(targets)
+    if targets.dtype.kind not in "iu" or len(classes) < 2 or (classes != np.arange(len(classes))).any():
+        raise InputError(
+            f"{path}: targets are {targets.dtype} with the values {shown(classes.tolist())}: number classes from 0 "
+            "without a gap, at least two"
+        )
     if inputs.dtype.kind not in "iuf":
         raise InputError(f"{path}: inputs are {inputs.dtype}: give finite real numbers")
     wrong = ~(np.abs(inputs.astype(np.float64)) <= LARGEST)
@@ -78,11 +71,6 @@ def _read(path: Path, network: bool = False) -> Clients:
         place = tuple(np.argwhere(wrong)[0].tolist())
         raise InputError(
             f"{path}: inputs has {inputs[place]} at index {place}: give finite numbers of at most {LARGEST:.2g}"
-        )
-    classes = np.unique(targets)
-    if len(classes) < 2 or classes[-1] != len(classes) - 1:
-        raise InputError(
-            f"{path}: {len(classes)} classes up to {classes[-1]}: number at least two, from 0 without a gap"
         )
     distinct(path, "clients", map(str, np.unique(clients)))
     digest = hashlib.blake2b(b"".join(np.ascontiguousarray(a).tobytes() for a in (inputs, targets, clients)))

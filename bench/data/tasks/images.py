@@ -177,15 +177,8 @@ def accuracy(params, task: Task) -> dict:
     """Return the share of test pictures with the right class, in [0, 1], and their mean cross-entropy; NaN where a
     parameter or the loss is not finite. For a network per client (`Personal`), both are means over the clients.
     """
-    if isinstance(params, Personal):
-        return jax.tree.map(jnp.mean, jax.lax.map(lambda model: accuracy(model, task), params.theta))
-    hits, losses = _tested(params, task)
-    loss = jnp.mean(losses)
-    finite = _is_finite(params, loss)
-    return {
-        "test_accuracy": jnp.where(finite, jnp.mean(hits, dtype=jnp.float32), jnp.nan),
-        "test_loss": jnp.where(finite, loss, jnp.nan),
-    }
+    measured = accuracy_by_class(params, task)
+    return {name: measured[name] for name in ("test_accuracy", "test_loss")}
 
 
 def accuracy_by_class(params, task: Task) -> dict:

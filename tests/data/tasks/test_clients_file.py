@@ -59,8 +59,9 @@ def test_other_data_have_another_checksum(tmp_path):
     ("arrays", "words"),
     [
         ({"inputs": INPUTS[:, 0]}, "one row of features"),
-        ({"targets": TARGETS / 2}, "whole numbers"),
-        ({"targets": np.where(np.arange(45) == 7, -1, TARGETS)}, "targets has -1 at index 7"),
+        ({"targets": TARGETS / 2}, "targets are float64"),
+        ({"targets": np.where(TARGETS == 2, 3, TARGETS)}, "without a gap"),
+        ({"clients": np.arange(44)}, r"clients are \(44,\) for inputs"),
         ({"inputs": np.where(INPUTS == 3.5, np.nan, INPUTS)}, r"inputs has nan at index \(3, 1\)"),
         ({"clients": np.repeat(["a", "b"], [4, 41])}, "client 'a' has 4"),
     ],
