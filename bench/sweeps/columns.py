@@ -4,36 +4,15 @@ from collections.abc import Iterable
 
 from bench.errors import InputError
 
-# Columns that the engine adds to the results, besides epsilon and epsilon_*; nothing else may have these names.
 # fmt: off
-RESERVED = {
-    "point",
-    "sweep",
-    "algorithm",
-    "method",
-    "source",
-    "scale",
-    "trial",
-    "seed",
-    "num_rounds",
-    "rounds",
-    "releases",
-    "privacy_unit",
-    "neighbors",
-    "accounted_as",
-    "accountant",
-    "delta",
-    "version",
+CONTEXT = {  # columns that differ by when and where a run was made, or that say which run it is
+    "point", "sweep", "algorithm", "scale", "trial", "seed", "num_rounds", "rounds", "date", "commit", "jax_version",
+    "jaxlib_version", "python_version", "device", "wall_s", "compile_s", "points_per_chunk",
+}
+# Columns that the engine adds to the results, besides epsilon and epsilon_*; nothing else may have these names.
+RESERVED = CONTEXT | {
+    "method", "source", "releases", "privacy_unit", "neighbors", "accounted_as", "accountant", "delta", "version",
     "checksum",
-    "date",
-    "commit",
-    "jax_version",
-    "jaxlib_version",
-    "python_version",
-    "device",
-    "wall_s",
-    "compile_s",
-    "points_per_chunk",
 }
 # fmt: on
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from bench.sweeps.columns import RESERVED
+from bench.sweeps.columns import CONTEXT, RESERVED
 
 EQUAL, ROUNDED, CHAOTIC, DIFFERENT = "equal", "equal up to rounding", "chaotic", "different"
 ACCOUNTED = 1e-6  # largest relative difference of an epsilon, or of another number that no training is needed for
@@ -19,11 +19,6 @@ SHARE = re.compile(r"accuracy|(test|train|validation)_error|clipped|released")  
 MOVEMENT = 30.0
 SPREAD = 4.0  # and if it is within this many standard deviations of the point's repetitions, or times that movement
 FEWEST = 3  # repetitions from which a standard deviation is taken; with fewer, the movement stands in for it
-
-# Columns that differ by when and where a run was made, or that say which run it is.
-CONTEXT = {"scale", "date", "commit", "device", "wall_s", "compile_s", "points_per_chunk", "point", "trial"} | {
-    *("seed", "jax_version", "jaxlib_version", "python_version", "sweep", "algorithm", "num_rounds", "rounds")
-}
 
 
 class Difference(NamedTuple):
