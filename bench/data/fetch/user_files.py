@@ -16,8 +16,8 @@ DEPTH = 4  # levels of folders below the given one
 def search(dataset: DataSet, folder: Path | None) -> tuple[LocalCopy | None, str]:
     """Return the data set from the user's files, gzipped or not and not copied, or the reason why it is missing.
 
-    MNIST and Fashion-MNIST have the same file names, so the md5 decides. Files of another known data set, and
-    files in a folder named after one, are ignored.
+    MNIST and Fashion-MNIST have the same file names, so the md5 decides. Files of another known data set are
+    ignored.
 
     Args:
         dataset: the data set.
@@ -38,7 +38,7 @@ def search(dataset: DataSet, folder: Path | None) -> tuple[LocalCopy | None, str
     for path in _walk(folder):
         if (file := _canonical(path.name, packed)) in names:
             candidates.setdefault(file, []).append(path)
-    files, missing = (_pick_unchecked if dataset.user_files else _pick)(dataset, candidates, folder)
+    files, missing = (_pick_unchecked if dataset.user_files else _pick)(dataset, candidates)
     if missing:
         return None, f"{folder} (no {', '.join(missing)}{' of that set' if candidates else ''})"
     sums = dataset.files or {file: sha256(path) for file, path in files.items()}
@@ -58,11 +58,12 @@ def _canonical(file: str, packed: tuple[str, ...]) -> str:
     return file.replace(".idx", "-idx")  # as in train-images.idx3-ubyte
 
 
-def _pick(dataset: DataSet, candidates: dict[str, list[Path]], root: Path) -> tuple[dict[str, Path], list[str]]:
+def _pick(dataset: DataSet, candidates: dict[str, list[Path]]) -> tuple[dict[str, Path], list[str]]:
     files, missing = {}, []
     for file, right in dataset.files.items():
         sums = {path: md5(path) for path in candidates.get(file, [])}
-        unexplained = {path: got for path, got in sums.items() if not _of_another(dataset, file, path, got, root)}
+        known = {other.files.get(file) for other in DATASETS.values()}
+        unexplained = {path: got for path, got in sums.items() if got not in known}
         good = [path for path, got in sums.items() if got == right]
         if not good and unexplained:
             path, got = next(iter(unexplained.items()))
@@ -75,18 +76,7 @@ def _pick(dataset: DataSet, candidates: dict[str, list[Path]], root: Path) -> tu
     return files, missing
 
 
-def _of_another(dataset: DataSet, file: str, path: Path, got: str, root: Path) -> bool:
-    if any(other.files.get(file) == got for other in DATASETS.values() if other.name != dataset.name):
-        return True
-    folders = {component.lower().replace("-", "_") for component in path.relative_to(root).parts[:-1]}
-    plain = {component.replace("_", "") for component in folders}
-    names = {other for other in DATASETS if {other, other.replace("_", "")} & (folders | plain)}
-    return bool(names) and dataset.name not in names
-
-
-def _pick_unchecked(
-    dataset: DataSet, candidates: dict[str, list[Path]], root: Path
-) -> tuple[dict[str, Path], list[str]]:
+def _pick_unchecked(dataset: DataSet, candidates: dict[str, list[Path]]) -> tuple[dict[str, Path], list[str]]:
     """Return the first alternative whose files all exist; without checksums there must be only one copy of it."""
     for files in dataset.user_files:
         if all(file in candidates for file in files):

@@ -155,8 +155,7 @@ class Hits:
     module: nn.Module
 
     def __call__(self, params, task: Task) -> tuple[Array, Array]:
-        right, counts, finite = Accuracy(self.module).hits(params, task, "test")
-        return or_nan(right, counts, finite)
+        return or_nan(*Accuracy(self.module).hits(params, task, "test"))
 
 
 def _models(params) -> tuple[Any, Any]:
