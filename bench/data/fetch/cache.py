@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import gzip
 import hashlib
 import json
 import shutil
@@ -26,11 +27,9 @@ def md5(path: Path) -> str:
     """
     try:
         return hashlib.md5(plain(path.name, path.read_bytes())).hexdigest()
-    except (EOFError, zlib.error):
+    except (EOFError, zlib.error, gzip.BadGzipFile):
         return ""
     except OSError as error:
-        if error.errno is None:  # gzip's own error
-            return ""
         raise InputError(f"{path}: {error.strerror}: make it readable.") from None
 
 

@@ -62,13 +62,9 @@ def _posts(database: sqlite3.Connection, client: str, split: str, limit: int) ->
     )
     posts = []
     for (example,) in rows:
-        fields = {
-            name: values[0].decode()
-            for name, values in parse_example(example).items()
-            if name in ("title", "tokens", "tags")
-        }
-        words = f"{fields['title']} {fields['tokens']}".split(" ")
-        posts.append(Post([word for word in words if word], fields["tags"].split("|")))
+        fields = parse_example(example)
+        title, tokens, tags = (fields[name][0].decode() for name in ("title", "tokens", "tags"))
+        posts.append(Post([word for word in f"{title} {tokens}".split(" ") if word], tags.split("|")))
     return posts
 
 
