@@ -56,8 +56,8 @@ class Candidate(NamedTuple):
     def applied(self, setting: Setting) -> dict[str, Any]:
         """Return all arguments at a setting, where steps are as long as the setting says with their momentum."""
         args = {**self.args, **setting}
-        defaults = {name: parameter.default for name, parameter in parameters(self.method)[0].items()}
-        momenta = {name: (defaults | args)[role.momentum] for name, role in self.roles.items() if role.momentum}
+        known = defaults_of(self.method) | args
+        momenta = {name: known[role.momentum] for name, role in self.roles.items() if role.momentum}
         return args | {name: float(f"{args[name] * (1 - momentum):.4g}") for name, momentum in momenta.items()}
 
 

@@ -320,20 +320,15 @@ class _Driver:
         busy = {block.sweep for block in self.queue.blocks} | {block.sweep for block, _ in self.pending.values()}
         for name in [name for name in self.sweeps if name not in busy]:
             _, stack = self.sweeps.pop(name)
-            error = _error_of(name, [block for block in self.given_up if block.sweep == name])
+            error = None
+            if given_up := [block for block in self.given_up if block.sweep == name]:
+                runs = sum(len(block.points) * len(block.runs) for block in given_up)
+                error = InputError(
+                    f"workers died twice of {runs} runs of {name}, the first of them {describe(given_up[0])}; all "
+                    "other runs are finished: repeat the command with --workers 1 to see why"
+                )
+                self.errors.append(error)
             stack.__exit__(error and InputError, error, None)
-            self.errors += [error] if error else []
-
-
-def _error_of(name: str, given_up: Sequence[Block]) -> InputError | None:
-    """Return the error for the runs of a sweep that were given up; None where there are none."""
-    if not given_up:
-        return None
-    runs = sum(len(block.points) * len(block.runs) for block in given_up)
-    return InputError(
-        f"workers died twice of {runs} runs of {name}, the first of them {describe(given_up[0])}; all other runs are "
-        "finished: repeat the command with --workers 1 to see why"
-    )
 
 
 def run_all(
