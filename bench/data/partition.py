@@ -9,6 +9,7 @@ import numpy as np
 from bench.errors import InputError
 
 TEST, VALIDATION = 0.2, 0.1  # shares of each client's examples
+PARTS = ("test", "validation")  # what models are measured on: the test, or training data that are held out to tune on
 
 
 def pack(arrays: Sequence[np.ndarray], capacity: int | None = None) -> np.ndarray:

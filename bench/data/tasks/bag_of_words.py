@@ -97,11 +97,9 @@ def bags(tokens: Sequence[Sequence[str]], tags: Sequence[Sequence[str]], words: 
 def tag_task(
     clients: Sequence[tuple[Bags, Bags]],
     *,
-    name: str,
-    source: str,
-    checksum: str,
     batch_size: int,
     capacity: tuple[int, int, int, int],
+    **origin: Any,
 ) -> Task:
     """Return the additive linear problem on documents by client.
 
@@ -110,10 +108,10 @@ def tag_task(
 
     Args:
         clients: training and test documents of each.
-        name, source, checksum: of the data.
         batch_size: m; a client's last n mod m training documents become validation documents.
         capacity: places for words in a document, for training documents of a client, and for test and for validation
             documents of all clients; the same for all trials.
+        origin: name, source and checksum.
     """
     num_entries, num_train, *room = capacity
     used = [len(train) // batch_size * batch_size for train, _ in clients]
@@ -138,9 +136,7 @@ def tag_task(
         gram=jnp.asarray(gram),
         loss=sparse_squared_loss,
         metrics=tag_accuracy,
-        name=name,
-        source=source,
-        checksum=checksum,
+        **origin,
     )
 
 

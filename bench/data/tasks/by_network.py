@@ -37,14 +37,12 @@ def network_task(
     *,
     module: nn.Module,
     seed: int,
-    name: str,
-    source: str,
-    checksum: str,
     head: tuple[str, ...] = (),
     optional_head: bool = False,
     of_logits: Callable = cross_entropy,
     common: tuple[np.ndarray, np.ndarray] | None = None,
     room: Mapping[str, int] | None = None,
+    **origin: Any,
 ) -> Task:
     """Return the task of users' examples with a network, which every user may also train for itself.
 
@@ -52,7 +50,6 @@ def network_task(
         examples: "train", "test" and "validation" -> the examples of every user; a user may have none of the last two.
         module: inputs [example, ...] -> logits [example, class]; see `bench.models.logits`.
         seed: of the initial parameters, the same in all trials.
-        name, source, checksum: of the data.
         head: the entries of the parameters that make up the head; empty where the model has no representation.
         optional_head: whether a network without these entries, or with no others, is a model without a head.
         of_logits: (logits [class], label) -> loss.
@@ -60,6 +57,7 @@ def network_task(
             drawn evenly from the list of all users' examples.
         room: "train", "test" and "validation" -> places for the examples of a user, the same in all trials; default the
             most that a user has.
+        origin: name, source and checksum.
 
     Raises:
         InputError: for a network that does not fit its inputs or the interface, or a head that it does not have.
@@ -86,9 +84,7 @@ def network_task(
         head=Head(head) if head else None,
         loss=loss_of(module, of_logits),
         metrics=Accuracy(module),
-        name=name,
-        source=source,
-        checksum=checksum,
+        **origin,
     )
 
 

@@ -85,7 +85,7 @@ def _deal(images: np.ndarray, labels: np.ndarray, groups: list[np.ndarray], tria
     return Digits(*([(pixels[rows], labels[rows]) for rows in half] for half in halves))
 
 
-def digit_task(digits: Digits, *, model: str, name: str, source: str, checksum: str, batch_size: int) -> Task:
+def digit_task(digits: Digits, *, model: str, batch_size: int, name: str, **origin: Any) -> Task:
     """Return the additive problem on digits by client.
 
     The published loop cuts a client's examples into blocks of `batch_size` and never uses the remainder. Here
@@ -95,8 +95,8 @@ def digit_task(digits: Digits, *, model: str, name: str, source: str, checksum: 
         digits: images by client.
         model: "linear", "cnn" (both with the squared loss of one class against the others), or "network" (the same
             convolutional network with the cross-entropy of its logits).
-        name, source, checksum: of the data.
         batch_size: m; a client's last n mod m training examples become validation examples.
+        name, origin: name, source and checksum.
     """
     check_name("model", model, MODELS)
     used = [len(labels) // batch_size * batch_size for _, labels in digits.train]
@@ -104,10 +104,9 @@ def digit_task(digits: Digits, *, model: str, name: str, source: str, checksum: 
     validation = [(x[n:], y[n:]) for (x, y), n in zip(digits.train, used, strict=True)]
     examples = {"train": train, "test": digits.test, "validation": validation}
     if model == "network":
-        origin: dict[str, Any] = {"name": f"{name}_network", "source": source, "checksum": checksum}
-        return network_task(examples, module=digits_cnn.Classifier(), head=("head",), seed=CNN_SEED, **origin)
-    make = linear_task if model == "linear" else _cnn
-    return make(examples, name=name, source=source, checksum=checksum)
+        fixed: dict[str, Any] = {"module": digits_cnn.Classifier(), "head": ("head",), "seed": CNN_SEED}
+        return network_task(examples, name=f"{name}_network", **fixed, **origin)
+    return (linear_task if model == "linear" else _cnn)(examples, name=name, **origin)
 
 
 def linear_task(

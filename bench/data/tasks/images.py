@@ -55,7 +55,6 @@ PICTURES = {
     "cifar10": Pictures("CIFAR-10", formats.cifar10, 50_000, ([0.4914, 0.4822, 0.4465], [0.2023, 0.1994, 0.2010])),
 }
 SHARE = 10  # a client has at least 1 / SHARE of the pictures
-PARTS = ("test", "validation")
 NUM_VALIDATION = 10_000  # of the training pictures
 NUM_CLASSES = 10
 TESTED_TOGETHER = 100, 2500  # test pictures, on a CPU, whose cache holds no more of them, and on an accelerator
@@ -104,7 +103,7 @@ def images(
         raise InputError(f"share = {share}: give a number above 0 and at most 1.")
     constants = _constants(dataset, features, normalisation or dataset)
     copy, (inputs, labels, *test) = _examples(dataset, features, constants, DataFiles())
-    check_name("part", part, PARTS)
+    check_name("part", part, partition.PARTS)
     if not (disjoint or math.isinf(concentration)):
         raise InputError(
             f"concentration = {concentration:g} only applies to disjoint clients: set disjoint, or leave it out."

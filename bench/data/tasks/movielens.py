@@ -19,14 +19,13 @@ from bench.data.dataset import LocalCopy
 from bench.data.fetch import retrieval
 from bench.data.files import DataFiles
 from bench.data.graphs import from_weights, nearest_neighbors
-from bench.data.partition import by_label, hold_out, stack
+from bench.data.partition import PARTS, by_label, hold_out, stack
 from bench.data.read import formats
 from bench.data.task import Linear, Peers, Task, recipe_checksum
 from bench.data.tasks.peers import mean_of_real, objective, scores
 from bench.errors import check_name
 from bench.models.linear import personal, squared, squared_loss
 
-PARTS = ("test", "validation")
 TEST_FRACTION = 0.2  # share of a user's ratings held out, at least one rating
 RIDGE = 0.1  # of the features, as weighted by numbers of ratings
 # Length of the neighbour lists by kind of similarity: with ten nearest neighbours the longest of 80 splits were 72 and

@@ -34,7 +34,6 @@ TRAIN = 0.8
 SMALLEST_DIGIT = 5421  # images of the rarest digit among the 60,000
 NUM_RECORDS = int(TRAIN * 2 * (SMALLEST_DIGIT // PART))  # of a silo, for training
 SCRIPT_SILO = 1  # the silo from whose records the authors' program takes L
-PARTS = ("test", "validation")
 NUM_DEALT = 10 * int(TRAIN * (SMALLEST_DIGIT // PART)) // 25  # of each of 25 silos in `odd_even_dirichlet`
 PAIRS = [(even, odd) for even in range(0, 10, 2) for odd in range(1, 10, 2)]
 
@@ -94,7 +93,7 @@ def odd_even_dirichlet(trial: int, *, concentration: float = 0.3, num_silos: int
     Raises:
         InputError: another part, or values that leave a silo without records.
     """
-    check_name("part", part, PARTS)
+    check_name("part", part, partition.PARTS)
     features, lengths, source, checksum = _features(DataFiles())
     digit = np.repeat(np.arange(10), features.shape[1])
     rng = np.random.default_rng([trial, 0xD1C])
@@ -155,7 +154,7 @@ def draws(trial: int, count: int, *, split_first: bool = False, part: str = "tes
 
 
 def _task(trial: int, name: str, link, loss, bound: str, split_first: bool, part: str) -> Task:
-    check_name("part", part, PARTS)
+    check_name("part", part, partition.PARTS)
     if part == "validation" and not split_first:
         raise InputError("part 'validation' of odd_even needs split_first: without it images are on both sides")
     images_of_digit, lengths, source, checksum = _features(DataFiles())

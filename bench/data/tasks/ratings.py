@@ -8,7 +8,7 @@ Source: the data set InstEval of lme4 (Bates et al. 2015).
 """
 
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,15 +21,13 @@ from bench.data.files import DataFiles
 from bench.data.partition import by_label, stack, three_splits
 from bench.data.read import r_data
 from bench.data.task import Task
-from bench.data.tasks.by_network import spread
-from bench.data.tasks.clients_file import mean_squares
+from bench.data.tasks.by_network import NUM_COMMON, spread
+from bench.data.tasks.clients_file import FEWEST, mean_squares
 from bench.kernels.sparse import Rows
 from bench.models.additive import Additive, sparse_squared_loss
 
 KINDS = ("d", "dept", "service", "studage", "lectage")  # lecturer, department, service, and ages in semesters
-FEWEST = 5  # ratings of a user, as for clients of a file
 MIDDLE, HALF = 3.0, 2.0  # targets are (rating - 3) / 2, in -1 to 1
-NUM_COMMON = 500  # test ratings on which the models of all users are tested
 
 
 class Ratings(NamedTuple):
@@ -75,8 +73,8 @@ def insteval(trial: int) -> Task:
     return rating_task(trial, ratings, name="insteval", source=f"InstEval ({copy.source})", checksum=copy.checksum)
 
 
-def rating_task(trial: int, ratings: Ratings, *, name: str, source: str, checksum: str) -> Task:
-    """Return the task of ratings; arguments as for `insteval`."""
+def rating_task(trial: int, ratings: Ratings, **origin: Any) -> Task:
+    """Return the task of ratings; `trial` as for `insteval`, `origin`: name, source and checksum."""
     rng = np.random.default_rng([trial, 0x1257])
     rows_of = [three_splits(rows, rng) for rows in by_label(ratings.users) if len(rows) >= FEWEST]
     scaled = ((ratings.values - MIDDLE) / HALF).astype(np.float32)
@@ -98,9 +96,7 @@ def rating_task(trial: int, ratings: Ratings, *, name: str, source: str, checksu
         gram=_products(inputs),
         loss=sparse_squared_loss,
         metrics=squared_errors,
-        name=name,
-        source=source,
-        checksum=checksum,
+        **origin,
     )
 
 

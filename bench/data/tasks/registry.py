@@ -200,7 +200,7 @@ TASKS: dict[str, Listed] = {
         metric="test_squared_error",
         by_user=ratings.sums_of_squares,
         also=ERRORS_BY_USER,
-        common=f"{ratings.NUM_COMMON} test ratings of all users",
+        common=f"{NUM_COMMON} test ratings of all users",
         clip_norm=1.0,
     ),
     # 3,550 test documents for 13,540 that are trained on

@@ -18,14 +18,13 @@ import numpy as np
 from bench.data.dataset import LocalCopy
 from bench.data.fetch import retrieval
 from bench.data.files import DataFiles
-from bench.data.partition import stack
+from bench.data.partition import PARTS, stack
 from bench.data.read import school as reader
 from bench.data.task import Linear, Task, recipe_checksum
 from bench.data.tasks.quadratic import half_square
 from bench.errors import check_name
 from bench.models.additive import scores, squared_loss
 
-PARTS = ("test", "validation")
 HELD_OUT = 0.2
 
 
