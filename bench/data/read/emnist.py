@@ -118,7 +118,8 @@ def parse_example(data: bytes) -> dict[str, Sequence]:
     from tensorflow_datasets.proto import tf_example_pb2
 
     try:
-        features = tf_example_pb2.Example.FromString(data).features.feature
+        example = tf_example_pb2.Example.FromString(data)  # pyright: ignore[reportAttributeAccessIssue]
     except Exception:  # of the protocol buffers, which are no dependency of their own
         raise ValueError("not a serialized example") from None
+    features = example.features.feature
     return {name: getattr(feature, feature.WhichOneof("kind")).value for name, feature in features.items()}
