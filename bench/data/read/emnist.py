@@ -121,5 +121,5 @@ def parse_example(data: bytes) -> dict[str, Sequence]:
         example = tf_example_pb2.Example.FromString(data)  # pyright: ignore[reportAttributeAccessIssue]
     except Exception:  # of the protocol buffers, which are no dependency of their own
         raise ValueError("not a serialized example") from None
-    features = example.features.feature
-    return {name: getattr(feature, feature.WhichOneof("kind")).value for name, feature in features.items()}
+    kinds = {name: (feature, feature.WhichOneof("kind")) for name, feature in example.features.feature.items()}
+    return {name: getattr(feature, kind).value for name, (feature, kind) in kinds.items() if kind}

@@ -15,7 +15,7 @@ from jax import Array
 
 from bench.data.graphs import by_angle, from_weights
 from bench.data.task import Linear, Peers, Task, recipe_checksum
-from bench.errors import check_name
+from bench.errors import InputError, check_name
 from bench.kernels.graph import confidence, roughness
 from bench.models.linear import Personal, logistic, logistic_loss, personal
 
@@ -116,8 +116,11 @@ def linear_p2p(
         scaled: divide the inputs by r p, so that the L1 norm of an example's gradient is at most 1.
 
     Raises:
-        InputError: another kind of instances or smoothness, or weights that join no graph.
+        InputError: another kind of instances or smoothness, a label_noise that is no share, or weights that join no
+            graph.
     """
+    if not 0 <= label_noise <= 1:
+        raise InputError(f"linear_p2p: label_noise = {label_noise}: a share between 0 and 1.")
     for kind, value, names in (("instances", instances, INSTANCES), ("smoothness", smoothness, SMOOTHNESS)):
         check_name(kind, value, names)
     recipe = (num_features, num_agents, num_examples, num_test, input_range, label_noise, graph_width, smoothness)

@@ -10,6 +10,7 @@ import numpy as np
 
 from bench.data.task import Task, recipe_checksum
 from bench.data.tasks.by_user import WORST
+from bench.errors import InputError
 from bench.models.additive import squared_loss
 
 
@@ -37,7 +38,12 @@ def synthetic(
         label_noise: tau, standard deviation.
         batch_size: the most examples a user draws in a round, and its number of validation examples.
         by_user: also measure `risk_and_by_user`, which takes more time than sweeps should.
+
+    Raises:
+        InputError: where more coordinates are to differ than there are.
     """
+    if num_differing > num_features:
+        raise InputError(f"num_differing is {num_differing}, of {num_features} features: let at most so many differ")
     recipe = (num_clients, num_features, num_differing, delta_std, label_noise, batch_size)
     rng = np.random.default_rng([trial, 0x5EED])
     truth = np.tile(10 * rng.standard_normal(num_features), (num_clients, 1))

@@ -181,6 +181,7 @@ def test_an_agent_may_have_no_examples():
 @pytest.mark.parametrize(
     ("args", "said"),
     [
+        ({"label_noise": 1.2}, "label_noise = 1.2: a share"),
         ({"instances": "tset"}, "no instances is called 'tset'"),
         ({"graph_width": 1e-5}, "components .* add edges"),
     ],

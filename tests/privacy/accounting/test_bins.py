@@ -260,7 +260,10 @@ def test_a_turn_that_has_begun_counts_whole_and_phases_compose():
     assert afresh(2.0, 10, 30) < epsilon(in_sequence([(kinds[0], 10), (kinds[2], 20)]), 30) < afresh(1.0, 10, 30)
 
 
-@pytest.mark.parametrize(("sigma", "num_bins", "turns"), [(1.0, 100, 10), (0.5, 100, 20), (10.0, 5, 500), (0.3, 5, 4), (0.25, 2, 150), (0.03, 2, 9)])
+@pytest.mark.parametrize(
+    ("sigma", "num_bins", "turns"),
+    [(1.0, 100, 10), (0.5, 100, 20), (10.0, 5, 500), (0.3, 5, 4), (0.25, 2, 150), (0.03, 2, 9)],
+)
 def test_drawn_anew_lies_between_nothing_and_one_bin_for_the_run(sigma, num_bins, turns):
     """It costs about what Poisson samples do, and never more than where the bins are known."""
     found = afresh(sigma, num_bins, num_bins * turns)
