@@ -2,47 +2,20 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from made_up_parts import put
-from tiny_sweeps import run, walks
 
 from bench.errors import InputError
 from bench.files import write_whole
 from bench.papers import SWEEPS
-from bench.store import part_files
 from bench.store.requests import REQUEST, read_request
-from bench.upkeep.status import runs_there, statuses
+from bench.upkeep.status import statuses
 from figures.claims import written
 
 ROOT = Path(__file__).parent.parent
-
-
-@pytest.fixture(autouse=True)
-def tiny(monkeypatch):
-    monkeypatch.setitem(SWEEPS, "tiny", lambda scale: walks())
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """A finished sweep in two parts."""
-    out = tmp_path_factory.mktemp("finished")
-    run(walks((0.1, 0.2)), out)
-    run(walks(), out)
-    return out
-
-
-@pytest.fixture
-def folder(tmp_path, finished):
-    """The folder of a copy of the finished sweep."""
-    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
-    return tmp_path / "smoke" / "tiny"
 
 
 # ---- Devices, and values that cannot be used ----
@@ -71,38 +44,6 @@ def test_a_request_for_an_unknown_sweep_is_named(tmp_path):
     (mine / REQUEST).write_text(json.dumps(entry))
     with pytest.raises(InputError, match=r"mine/_request\.json cannot be used: no sweep is called 'nosuch'"):
         statuses(SWEEPS, ["mine"], "smoke", tmp_path)
-
-
-# ---- Parts ----
-
-
-def changed(folder, change):
-    """A copy of a folder, with a change to the table of its first part."""
-    first = part_files.parts_in(folder)[0]
-    table = change(pq.read_table(first))
-    first.unlink()
-    return put(folder, bytes(part_files.as_file(table)), 1)
-
-
-@pytest.mark.parametrize("column", ["version", "wall_s"])
-def test_a_part_without_a_column_that_status_needs_is_named(folder, column):
-    wrong = changed(folder, lambda table: table.drop_columns([column]))
-    runs, (problem,) = runs_there(folder, [])
-    assert problem.startswith(f"{wrong} is not a part of these results (no column {column!r})")
-    assert 0 < len(runs) < 8
-
-
-@pytest.mark.parametrize(("column", "values"), [("point", [1.5]), ("trial", ["a"]), ("seed", [[1]])])
-def test_a_part_with_a_column_of_another_kind_is_named(folder, column, values):
-    """Whoever can write a part can also name it by its digest."""
-
-    def change(table):
-        place = table.column_names.index(column)
-        return table.set_column(place, column, pa.array(values * len(table)))
-
-    wrong = changed(folder, change)
-    _, (problem,) = runs_there(folder, [])
-    assert problem.startswith(f"{wrong} is not a part of these results (column {column!r} has ")
 
 
 # ---- Tables of verdicts ----

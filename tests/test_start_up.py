@@ -46,7 +46,6 @@ FROM_PYTHON = [
     ("import figures.claims", DRAWING),
 ]
 CALIBRATION = [(COMMAND.format(NOISE.split()), ACCOUNTING)]
-CHECK = [("from bench.conformance import check", ACCOUNTING)]
 
 
 def imported(*steps: str) -> list[set[str]]:
@@ -66,7 +65,6 @@ def imported(*steps: str) -> list[set[str]]:
         pytest.param(COMMANDS, id="commands"),
         pytest.param(FROM_PYTHON, id="from Python"),
         pytest.param(CALIBRATION, id="calibration", marks=pytest.mark.slow),
-        pytest.param(CHECK, id="check", marks=pytest.mark.slow),
     ],
 )
 def test_only_what_is_needed_is_imported(steps):

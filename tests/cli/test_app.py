@@ -1,9 +1,7 @@
 """The command line: bad input is one line that names the culprit and the remedy, and exit status 2."""
 
-import errno
 import inspect
 import json
-import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -16,8 +14,7 @@ from tiny_sweeps import ROOT, walks
 from bench import __main__ as command
 from bench.files import cache_folder
 from bench.papers import SWEEPS
-from bench.store import part_files, store
-from bench.sweeps.spec import grid
+from bench.store import part_files
 
 
 @pytest.fixture
@@ -92,40 +89,6 @@ def test_a_run_writes_parquet_and_says_what_it_does(bench, tmp_path):
     assert bench("run", "tiny", "--out", tmp_path)[0] == 0
     assert len(pd.read_parquet(tmp_path / "smoke" / "tiny")) == 4 * 2 * 5
     assert not list(tmp_path.rglob("_stale"))
-
-
-@pytest.mark.parametrize(
-    ("points", "said"),
-    [
-        (grid(step_size=[0.1, -0.1]), "step_size is -0.1: it must be positive and finite"),
-        (grid(step_size=[0.1], noise_multiplier=float("nan")), "noise_multiplier is nan: it must be a number"),
-        (grid(noise_multiplier=[1.0]), "the points of walk have no column step_size: add it"),
-    ],
-)
-def test_a_value_out_of_range_is_one_line_before_anything_is_written(bench, monkeypatch, tmp_path, points, said):
-    monkeypatch.setitem(SWEEPS, "tiny", lambda scale: walks(points=points))
-    assert bench("run", "tiny", "--out", tmp_path / "new") == (2, "", [f"error: {said}"])
-    assert not (tmp_path / "new").exists()
-
-
-def test_a_disk_that_fills_up_is_one_line_and_keeps_what_was_finished(bench, tmp_path, monkeypatch):
-    left = [2]
-    fsync = os.fsync
-
-    def full(number):
-        left[0] -= 1
-        if left[0] < 0:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        fsync(number)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(store.os, "fsync", full)
-        status, _, lines = bench("run", "tiny", "--out", tmp_path, "--chunk", "2")
-    assert status == 2
-    assert [line for line in lines if line.startswith("error: ")] == lines[-1:]
-    assert "the disk is full; everything finished so far is kept; choose another --out or free some space" in lines[-1]
-    assert len(pd.read_parquet(tmp_path / "smoke" / "tiny")) == 2 * 5
-    assert "6 runs to do, 2 in" in bench("run", "tiny", "--out", tmp_path)[2][0]
 
 
 def test_list_names_everything_as_text_and_as_json(bench, tmp_path, monkeypatch):

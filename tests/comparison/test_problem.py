@@ -163,6 +163,11 @@ def test_a_task_that_does_not_say_what_it_is_tuned_by_is_refused(given, words):
         ({"privacy_unit": "usr"}, "no privacy unit is called 'usr'"),
         ({"neighbors": "add one"}, "no neighbouring relation is called"),
         ({"best": "highest"}, "best of problem lines is 'highest'"),
+        ({"name": "a/b"}, "a problem has the name 'a/b': give a name"),
+        ({"delta": 2.0}, "delta of problem lines=2.0: give a probability"),
+        ({"baselines": {"a": 1}}, "baseline a of problem lines is 1: give a"),
+        ({"space": {"step_size": 3}}, "`space` of problem lines has 3 for step_size: give a list of values"),
+        ({"measured_on": {"gradients": ""}}, "has a metric gradients, which is a column of every comparison"),
     ],
 )
 def test_a_problem_that_cannot_be_used_is_refused_when_it_is_made(changes, words):

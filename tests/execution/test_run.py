@@ -1,6 +1,5 @@
 """Running a sweep: what is missing and nothing else, in any pieces, with the same rows at the end."""
 
-import dataclasses
 import time
 from functools import partial
 
@@ -8,14 +7,12 @@ import jax
 import numpy as np
 import pandas as pd
 import pytest
-from tiny_sweeps import EVERY, KEY, ROUNDS, TASK, WALK, assert_same_rows, run, table, walks
+from tiny_sweeps import EVERY, KEY, ROUNDS, TASK, assert_same_rows, run, table, walks
 
 from bench.data.tasks.synthetic import synthetic
 from bench.errors import InputError
-from bench.execution import run as running
-from bench.execution.progress import Increment
 from bench.execution.run import run_sweep
-from bench.sweeps.spec import Entry, grid, on_task, select
+from bench.sweeps.spec import grid, on_task, select
 
 
 def test_one_row_per_run_and_evaluation(undisturbed):
@@ -105,36 +102,10 @@ def test_the_chunk_changes_no_row(tmp_path, undisturbed, most):
     assert_same_rows(run(walks(name="tied"), tmp_path, most=most), undisturbed)
 
 
-def test_a_damaged_part_is_redone(tmp_path, undisturbed, capsys, calls):
-    run(walks(), tmp_path)
-    folder = tmp_path / "smoke" / "tiny"
-    damaged = sorted(folder.glob("part-*"))[0]
-    damaged.write_bytes(damaged.read_bytes()[:100])
-    calls.clear()
-    assert_same_rows(run(walks(), tmp_path), undisturbed)
-    assert calls == [(4, 1)]
-    assert f"{damaged} is damaged: set aside as {folder / '_corrupt' / damaged.name}" in capsys.readouterr().err
-
-
-def relabelled(**changes):
-    """The task with other static fields."""
-    return {"synthetic": lambda trial: dataclasses.replace(TASK(trial), **changes)}
-
-
-OTHERS = {
-    "a setting of the sweep": lambda: walks(num_rounds=ROUNDS + EVERY),
-    "the data": lambda: walks(tasks=relabelled(checksum="other")),
-    "the version of the method": lambda: walks()._replace(
-        entries={"Walk": dataclasses.replace(walks().entries["Walk"], method=WALK._replace(version=2))}
-    ),
-}
-
-
-@pytest.mark.parametrize("what", OTHERS)
-def test_results_of_other_settings_are_set_aside_with_a_sentence(tmp_path, undisturbed, capsys, what):
+def test_results_of_other_settings_are_set_aside_with_a_sentence(tmp_path, undisturbed, capsys):
     run(walks(), tmp_path)
     capsys.readouterr()
-    other = OTHERS[what]()
+    other = walks(num_rounds=ROUNDS + EVERY)
     rows = run(other, tmp_path)
     aside = tmp_path / "smoke" / "tiny" / "_stale"
     assert f"has 4 runs of other settings, data or code versions: set aside as {aside}" in capsys.readouterr().err
@@ -158,23 +129,6 @@ def test_another_task_has_a_folder_of_its_own(tmp_path, undisturbed):
     assert_same_rows(run(walks(), tmp_path), undisturbed)
     assert set(table(tmp_path / "smoke" / "tiny_on_wide")["sweep"]) == {"tiny_on_wide"}
     assert not list(tmp_path.rglob("_stale"))
-
-
-def test_a_line_of_progress_is_written_as_it_is(capsys):
-    with running.Meter("x", 10) as meter:
-        meter.say("/data/:bomb:/[bold]results")
-        meter.report(Increment(10, 2.0))
-    said = capsys.readouterr().err.splitlines()
-    assert said[0] == "/data/:bomb:/[bold]results"
-    assert said[1] == "x: 100 %, 5 run-rounds/s"
-
-
-def test_two_methods_in_one_sweep_are_one_table(tmp_path):
-    entries = {
-        name: Entry(WALK, grid(step_size=[0.1], noise_multiplier=noise)) for name, noise in (("a", 1.0), ("b", 2.0))
-    }
-    rows = run(walks()._replace(entries=entries), tmp_path)
-    assert rows.groupby("algorithm").size().to_dict() == {"a": 10, "b": 10}
 
 
 def test_small_selections_share_the_programs_of_their_sizes_rounded_up(tmp_path):

@@ -87,9 +87,17 @@ def test_runs_that_are_not_whole_are_set_aside_and_done_again(tmp_path, spoil, s
         assert len(part_files.read(tmp_path)) == 3 * len(runs)
 
 
-def test_a_part_without_a_column_that_names_its_runs_is_named_and_set_aside(tmp_path):
-    path = put(tmp_path, rows("a").drop(columns="seed"))
-    said = f"{path} is not a part of these results (no column 'seed')"
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (lambda r: r.drop(columns="seed"), "no column 'seed'"),
+        (lambda r: r.assign(point=1.5), "column 'point' has double"),
+        (lambda r: r.assign(seed=[[1]] * len(r)), "column 'seed' has list"),
+    ],
+)
+def test_a_part_whose_columns_do_not_name_its_runs_is_named_and_set_aside(tmp_path, spoil, why):
+    path = put(tmp_path, spoil(rows("a")))
+    said = f"{path} is not a part of these results ({why}"
     with pytest.raises(InputError) as raised:
         part_files.read(tmp_path)
     assert str(raised.value).startswith(said)
@@ -97,7 +105,6 @@ def test_a_part_without_a_column_that_names_its_runs_is_named_and_set_aside(tmp_
     assert not runs
     assert note.startswith(said)
     assert (tmp_path / "_foreign" / path.name).exists()
-    assert not path.exists()
 
 
 def test_parts_whose_columns_differ_in_kind_are_named(tmp_path):

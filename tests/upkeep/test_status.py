@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from made_up_parts import put
+from made_up_parts import put, rows
 from tiny_sweeps import private_sgd, run, walks
 
 import bench
@@ -111,6 +111,13 @@ def test_verify_names_what_is_wrong_and_changes_nothing(tmp_path):
     assert any("that are duplicates" in line for line in said)
     assert any("of other settings" in line for line in said)
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_part_without_a_column_that_status_needs_is_named(tmp_path):
+    path = put(tmp_path, rows("a"))
+    runs, (problem,) = status.runs_there(tmp_path, [])
+    assert problem.startswith(f"{path} is not a part of these results (no column 'version')")
+    assert runs.empty
 
 
 def test_verify_says_that_data_are_missing(tmp_path):
