@@ -12,7 +12,7 @@ import jax
 import psutil
 import pytest
 from slow_cases import cases
-from tiny_sweeps import COLUMNS, KEY, ROOT, assert_same_rows, run, table, walks
+from tiny_sweeps import COLUMNS, KEY, ROOT, assert_same_rows, run, walks
 
 from bench import processes
 from bench.errors import InputError
@@ -78,22 +78,6 @@ def test_a_killed_worker_costs_its_unit_alone(tmp_path, undisturbed, two, monkey
     monkeypatch.setattr(processes.Worker, "call", killed)
     assert_same_rows(run(walks(), tmp_path, pool=two, most=2), undisturbed)
     assert "a worker died: retrying: Walk on synthetic" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_what_kills_two_workers_is_named_and_the_rest_is_done(tmp_path, undisturbed, two, monkeypatch):
-    original = processes.Worker.call
-
-    def killed(self, function, told, wire, data, **options):
-        if any(point.traced["step_size"] == 0.3 for point in wire.unit[2]):
-            self.process.kill()
-        return original(self, function, told, wire, data, **options)
-
-    monkeypatch.setattr(processes.Worker, "call", killed)
-    with pytest.raises(InputError, match=r"workers died twice of 2 runs of tiny, .*step_size=0\.3.*--workers 1"):
-        run(walks(), tmp_path, pool=two, most=1)
-    rows = table(tmp_path / "smoke" / "tiny")
-    assert_same_rows(rows, undisturbed[undisturbed["step_size"] != 0.3].reset_index(drop=True))
 
 
 def test_bad_input_found_in_a_worker_is_bad_input(tmp_path, two, monkeypatch):

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_sweeps import resolved, walks
 
-from bench.errors import InputError
 from bench.execution.queue import Block, WorkQueue
 from bench.execution.unit import Outcome
 
@@ -106,19 +105,3 @@ def test_what_was_measured_replaces_the_guess():
         queue.finished(unit, Outcome(ROWS, 1, 1, 1, seconds, 0.0))
     assert queue.seconds(small) == pytest.approx(100.0)
     assert queue.seconds(large) == pytest.approx(1.0)
-
-
-def test_a_worker_may_die_once_of_a_unit():
-    queue = WorkQueue([block(2)])
-    unit = queue.pop()
-    assert queue.died(unit)
-    again = queue.pop()
-    assert runs_of(again) == runs_of(unit)
-    assert not queue.died(again)
-    assert not queue
-
-
-def test_one_point_that_does_not_fit_is_named():
-    queue = WorkQueue([block(1)])
-    with pytest.raises(InputError, match="synthetic needs more memory than is available, even for one point"):
-        queue.finished(queue.pop(), Outcome(None, 1, 1, 1, 0.0, 0.0))

@@ -1,14 +1,8 @@
 """Shards of a sweep: processes that know nothing of each other do all of its runs, and none twice."""
 
-import os
-import subprocess
-import sys
-import time
-
-import pandas as pd
 import pytest
 from calling import caller
-from tiny_sweeps import KEY, ROOT, WALK, assert_same_rows, run, table, walks
+from tiny_sweeps import KEY, WALK, assert_same_rows, run, table, walks
 
 import bench
 from bench import __main__ as command
@@ -42,38 +36,3 @@ def test_a_shard_takes_the_same_runs_whatever_is_there(tmp_path, monkeypatch, ca
         calls.clear()
         bench.run("tiny", out=tmp_path, shard=shard)
         assert sum(points * runs for points, runs in calls) == missing
-
-
-@pytest.mark.slow
-def test_four_processes_of_which_one_is_killed_give_the_rows_of_one(tmp_path, monkeypatch, capsys):
-    words = ["run", "ppsgd_theory", "--where", "algorithm == 'PPSGD, n = 10'", "--chunk", "1"]
-
-    def start(first: int) -> subprocess.Popen:
-        own = ["--workers", "1", "--shard", f"{first}/4", "--out", str(tmp_path / "shards" / str(first))]
-        with open(tmp_path / f"{first}.log", "a") as log:
-            return subprocess.Popen([sys.executable, "-m", "bench", *words, *own], cwd=ROOT, env=os.environ, stderr=log)
-
-    folder = tmp_path / "shards" / "3" / "smoke" / "ppsgd_theory"
-    processes = [start(first) for first in (1, 2, 3, 4)]
-    try:
-        deadline = time.monotonic() + 300
-        while not list(folder.glob("part-*")):
-            assert processes[2].poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        processes[2].kill()
-        processes[2].wait()
-        kept = len(table(folder))
-        processes[2] = start(3)
-        assert [process.wait(300) for process in processes] == [0] * 4
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
-    assert 0 < kept < len(table(folder))
-    call = caller("bench", command.main, monkeypatch, capsys)
-    assert call("merge", *sorted((tmp_path / "shards").iterdir()), "--out", tmp_path / "merged")[0] == 0
-    assert call(*words, "--out", tmp_path / "one")[0] == 0
-    one, merged = (table(tmp_path / place / "smoke" / "ppsgd_theory") for place in ("one", "merged"))
-    measured = ["date", "wall_s", "compile_s"]
-    pd.testing.assert_frame_equal(merged.drop(columns=measured), one.drop(columns=measured), rtol=1e-6, check_like=True)

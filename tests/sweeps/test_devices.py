@@ -171,15 +171,9 @@ SLOW = {
     "networks, AdamW": (
         "dpsgd_fedadamw",
         networks,
-        PRIVATE
-        | {name: value for name, value in EPOCHS.items() if name != "momentum"}
-        | {"num_epochs": 1.0, "step_size": 0.05, "beta1": 0.5, "beta2": 0.8, "tau": 0.1, "decay": 0.1},
+        PRIVATE | EPOCHS | {"num_epochs": 1.0, "step_size": 0.05, "beta1": 0.5, "beta2": 0.8, "tau": 0.1, "decay": 0.1},
     ),
-    "networks, control variates": (
-        "dpsgd_scaffold",
-        networks,
-        PRIVATE | {name: value for name, value in EPOCHS.items() if name != "momentum"} | {"num_epochs": 1.0},
-    ),
+    "networks, control variates": ("dpsgd_scaffold", networks, PRIVATE | EPOCHS | {"num_epochs": 1.0}),
     "networks, by layer": ("dpsgd_fedavg", networks, PRIVATE | EPOCHS | {"num_epochs": 1.0, "clipping": "per_layer"}),
     "networks, proximal": ("dpsgd_fedprox", networks, PRIVATE | EPOCHS | {"num_epochs": 3.0, "proximal": 0.5}),
     "networks, own models": ("dpsgd_mrmtl", networks, PRIVATE | EPOCHS | {"num_epochs": 1.0, "regularization": 0.5}),

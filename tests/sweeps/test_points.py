@@ -1,9 +1,8 @@
 """Points of a sweep placed on its tasks: what is refused, and what their identity follows from."""
 
 import pytest
-from tiny_sweeps import TASK, WALK, points_of, private_sgd, resolved, walk, walks
+from tiny_sweeps import TASK, WALK, points_of, private_sgd, resolved, walks
 
-from bench.algorithms.base import Algorithm, Scalar
 from bench.errors import InputError
 from bench.sweeps.spec import Entry, grid
 
@@ -37,23 +36,6 @@ def test_more_clients_than_there_are_cannot_be_sampled():
 def test_rounds_must_be_a_multiple_of_the_evaluations():
     with pytest.raises(InputError, match="the number of rounds of tiny is 21"):
         resolved(walks(num_rounds=21))
-
-
-def test_an_argument_that_came_later_is_no_part_of_a_points_identity_while_it_changes_nothing():
-    def make(task, *, step_size: Scalar, noise_multiplier: Scalar = 1.0, later: str = "as before") -> Algorithm:
-        return walk(task, step_size=step_size, noise_multiplier=noise_multiplier)
-
-    make.__name__ = "walk"
-    grown = WALK._replace(make=make)
-
-    def ids(method, **columns):
-        points = grid(step_size=[0.1, 0.2], **columns)
-        sweep = walks()._replace(entries={"Walk": Entry(method, points)})
-        return {point.id for points in resolved(sweep).values() for point in points}
-
-    before = ids(WALK)
-    assert ids(grown) == ids(grown, later="as before") == before
-    assert not before & ids(grown, later="otherwise")
 
 
 def test_a_points_identity_follows_from_everything_that_changes_its_rows():

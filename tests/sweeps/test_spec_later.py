@@ -5,7 +5,6 @@ import pytest
 from tiny_sweeps import WALK, points_of, sweep_of
 
 from bench.data.task import Task
-from bench.errors import InputError
 from bench.papers.pfl import cells
 from bench.papers.pfl import sweeps as pfl
 from bench.sweeps.grids import with_grid
@@ -51,10 +50,6 @@ def test_own_values_and_smaller_scales_compute_nothing(sweep, computed):
 def test_a_condition_on_the_column_computes_it_first(sweep, computed):
     assert points_of(select(sweep, "step_size < 0.25 and budget > 1"))["budget"].tolist() == [2.0]
     assert computed == [1.0, 2.0, 3.0]
-    with pytest.raises(InputError, match="no column is called"):
-        select(sweep, "step_sise < 1")
-    with pytest.raises(InputError, match="does not parse"):
-        select(sweep, "step_size <")
 
 
 def test_points_have_it_wherever_they_are_compared_or_run(sweep, computed):
