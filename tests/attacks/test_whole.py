@@ -98,7 +98,7 @@ def test_what_is_there_is_not_computed_again(made):
     assert len(pd.read_csv(out / "board" / "tiny" / "attacks.csv")) == 2
 
 
-def test_an_interruption_loses_the_row_at_work_alone(tmp_path, monkeypatch):
+def test_what_is_missing_and_what_is_of_other_settings_or_another_version_is_attacked(tmp_path, monkeypatch):
     tiny_attacks.board(tmp_path)
     row = {"task": "tiny", "commit": "0", "notes": "", "privacy_unit": "user", "units": 24, "seconds_per_run": 0.1}
     numbers = [
@@ -108,31 +108,27 @@ def test_an_interruption_loses_the_row_at_work_alone(tmp_path, monkeypatch):
 
     def made_up(one, of, options, report):
         calls.append((one.declared["target_epsilon"], one.point))
-        if len(calls) == 2:
-            raise KeyboardInterrupt
         version = {"version": one.method.version, "point": one.point}
         return {**row, **dict.fromkeys(numbers, 0.5), **options, **version, **one.declared}
 
     monkeypatch.setattr(whole, "_row", made_up)
-    with pytest.raises(KeyboardInterrupt):
-        attack("tiny", out=tmp_path, **FEW)
+    attack("tiny", epsilons=[1.0], out=tmp_path, **FEW)
     path = tmp_path / "board" / "tiny" / "attacks.csv"
     assert list(pd.read_csv(path)["target_epsilon"]) == [1.0]
     rows = attack("tiny", out=tmp_path, **FEW)
-    assert calls == [(1.0, "0.5-1.0"), (math.inf, "0.5-inf"), (math.inf, "0.5-inf")]
+    assert calls == [(1.0, "0.5-1.0"), (math.inf, "0.5-inf")]
     assert list(rows["target_epsilon"]) == [1.0, math.inf]
-    # Other settings of the board, and another version of the method, are attacked again.
     tiny_attacks.board(tmp_path, step_size=0.25)
     rows = attack("tiny", epsilons=[1.0], out=tmp_path, **FEW)
-    assert calls[3:] == [(1.0, "0.25-1.0")]
+    assert calls[2:] == [(1.0, "0.25-1.0")]
     assert list(rows["point"]) == ["0.25-1.0", "0.5-inf"]
     path.write_text(path.read_text().replace("0.25-1.0", "0.5-1.0"))
     attack("tiny", epsilons=[1.0], out=tmp_path, **FEW)
-    assert calls[4:] == [(1.0, "0.25-1.0")]
+    assert calls[3:] == [(1.0, "0.25-1.0")]
     rows = pd.read_csv(path).assign(version=99)
     rows.to_csv(path, index=False)
     attack("tiny", epsilons=[1.0], out=tmp_path, **FEW)
-    assert calls[5:] == [(1.0, "0.25-1.0")]
+    assert calls[4:] == [(1.0, "0.25-1.0")]
 
 
 @pytest.mark.usefixtures("never")

@@ -20,20 +20,8 @@ NOT_PRIVATE = {"admm"}
 SILENT = {"local_learning", "local_models", "local_networks"}
 LIKE_FEDAVG = {"dp_fedblur", "dp_fedls", "dp_fedopt", "dp_fedprox", "dp_fedrep", "dp_fedsam"}  # the same release
 NETWORKS = {f"dpsgd_{name}" for name in ("fedadamw", "fedavg", "fedopt", "fedprox", "mrmtl", "scaffold")}  # likewise
+SAMPLED = {"ppsgd", "dp_fedavg", "dp_fedsmp", "ditto", "fine_tuning"} | LIKE_FEDAVG | NETWORKS
 LAPLACE = {"coordinate_descent", "local_dp", "model_propagation"}
-SAMPLED = {
-    "ppsgd",
-    "dp_fedavg",
-    "dp_fedblur",
-    "dp_fedls",
-    "dp_fedopt",
-    "dp_fedprox",
-    "dp_fedrep",
-    "dp_fedsam",
-    "dp_fedsmp",
-    "ditto",
-    "fine_tuning",
-} | NETWORKS
 
 
 def of(found: Audit, reading: str):

@@ -235,13 +235,6 @@ def test_outputs_that_never_change_are_said_to_have_nothing_random():
     assert str(found).startswith("inconclusive: nothing is random: all runs have the same outputs")
 
 
-def test_a_claim_above_what_the_runs_can_refute_does_not_pass_where_nothing_is_random_but_differs():
-    found = audit_outputs([np.ones((300, 2))], [np.zeros((300, 2))], epsilon=50.0, delta=DELTA)
-    assert not found.refuted
-    assert not found.passed
-    assert str(found).startswith("inconclusive: nothing contradicts")
-
-
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("wide", [1e160, 1e-200, np.longdouble("1e400")])
 def test_numbers_of_any_size_are_computed_with(wide):
@@ -323,8 +316,6 @@ def test_the_command_reads_files_of_rounds_and_tells_by_its_status(tmp_path, mon
         (["a.npy"], "audit-outputs has 1 file: give one for each round with the unit"),
         (["a.npy", "none.npy"], "none.npy does not exist"),
         (["a.npy", "text.npy"], "text.npy cannot be read (ValueError"),
-        (["a.npy", "words.npy"], "words.npy has <U1 of shape"),
-        (["a.npy", "damaged.npz"], "damaged.npz cannot be read"),
         (["a.npy", "wide.npy"], "a.npy has 6 numbers in a run and wide.npy has 7"),
         (["a.npy", "complex.npy"], "complex.npy has complex128 of shape (400, 6): give real numbers"),
         (["few.npy", "a.npy"], "few.npy has 5 runs: give at least 300 in each world"),
@@ -340,11 +331,7 @@ def test_what_cannot_be_used_is_one_line(words, said, tmp_path, monkeypatch, cap
     np.save("a.npy", right)
     np.save("few.npy", right[:5])
     np.save("wide.npy", np.concatenate([right, right[:, :1]], axis=1))
-    np.save("words.npy", np.array(["a"] * 400))
     (tmp_path / "text.npy").write_text("no array")
-    np.savez_compressed("damaged.npz", a=right)
-    content = (tmp_path / "damaged.npz").read_bytes()
-    (tmp_path / "damaged.npz").write_bytes(content[:60] + bytes(30) + content[90:])
     np.save("b.npy", right)
     np.save("complex.npy", right + 1j)
     claimed = [

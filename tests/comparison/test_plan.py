@@ -158,9 +158,9 @@ def private_walk(releases):
         (lambda task, *, delta, noise_multiplier, **_: None, "give a Release"),
         (
             lambda task, *, delta, noise_multiplier, **_: full_gaussian(
-                noise_multiplier, delta=delta, privacy_unit="usr"
+                noise_multiplier, delta=delta, privacy_unit="record"
             ),
-            "no privacy unit is called 'usr'",
+            "one record",
         ),
     ],
 )

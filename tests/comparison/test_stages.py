@@ -146,15 +146,6 @@ def test_a_method_that_releases_more_often_than_it_says_is_caught(out):
         compared([method], epsilons=[1.0], seeds=1, num_settings=1, baselines=[], name="chatty", out=out)
 
 
-def test_a_method_of_another_unit_is_refused(out):
-    def of_records(task, *, delta, noise_multiplier, **_):
-        return full_gaussian(noise_multiplier, delta=delta, privacy_unit="record")
-
-    method = Method(walk, of_records, version=1)
-    with pytest.raises(InputError, match="one record"):
-        compared([method], name="records", out=out)
-
-
 def test_a_grid_of_its_own_moves_no_other(out):
     grid, fixed = {"ppsgd:step_size": [0.01, 0.02, 0.03]}, {"personalization": 1.0, "clip_norm": 10.0}
     few = {"seeds": 1, "epsilons": [1.0], "baselines": ["Global private SGD"]}
