@@ -25,7 +25,6 @@ from tiny_peers import (
 
 from bench.algorithms.admm import METHOD, admm
 from bench.algorithms.parts import peers
-from bench.errors import InputError
 from bench.papers.p2p import reference
 from bench.privacy.accounting import epsilon
 from bench.sweeps.spec import arguments
@@ -143,17 +142,6 @@ def test_padding_has_no_effect_and_agents_without_examples_follow_their_neighbou
     found = play(METHOD, empty, 20, num_ticks=LONG, **ARGS).models
     np.testing.assert_array_equal(found[0, [1, 4]], 0)
     np.testing.assert_allclose(found[-1], minimizer(empty), atol=5e-3)
-
-
-@pytest.mark.parametrize(
-    ("point", "said"),
-    [
-        ({"start": "zeros"}, "no start is called 'zeros'"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(point, said):
-    with pytest.raises(InputError, match=said):
-        METHOD.check(logistic_peers(), **arguments(METHOD, ARGS | point))
 
 
 def test_jax_is_told_nothing_of_the_edges_that_are_not_there():

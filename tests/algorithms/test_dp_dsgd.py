@@ -118,17 +118,6 @@ def test_an_agent_without_a_budget_uses_no_data_and_shares_no_noise():
 # ---- Bad input, comparisons ----
 
 
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
-        ({"clip_norm": np.inf}, "noise has no scale without clipping"),
-    ],
-)
-def test_what_has_no_meaning_is_refused(args, said):
-    with pytest.raises(InputError, match=said):
-        METHOD.fits(logistic_peers(), **ARGS | args)
-
-
 def test_shared_noise_of_more_agents_than_can_be_computed_is_refused():
     many = replace(logistic_peers(num_agents=3), num_examples=jnp.ones(5000, jnp.int32))
     many = replace(

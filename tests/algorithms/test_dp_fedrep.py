@@ -9,7 +9,6 @@ import pytest
 from toy_problems import CLIENTS, EXAMPLES, FEATURES, one_factor
 
 from bench.algorithms import ALGORITHMS
-from bench.errors import InputError
 from bench.privacy.accounting import epsilon
 
 REP = ALGORITHMS["dp_fedrep"]
@@ -136,14 +135,3 @@ def test_privacy_is_that_of_fedavg_and_against_the_other_users():
     )
     assert {key: epsilon(one, 7) for key, one in ours.items()} == {key: epsilon(one, 7) for key, one in theirs.items()}
     assert {one.protects_against for one in ours.values()} == {"all other users together"}
-
-
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
-        ({"order": "head"}, "no order is called 'head'"),
-    ],
-)
-def test_bad_values_are_refused(args, said):
-    with pytest.raises(InputError, match=said):
-        REP.fits(one_factor(), **COMMON | DEFAULTS | args)

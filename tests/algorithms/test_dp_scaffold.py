@@ -13,12 +13,10 @@ from slow_cases import cases
 from tiny_silos import task_of
 from toy_problems import EXAMPLES, least_squares
 
-from bench.algorithms import ALGORITHMS
 from bench.algorithms.dp_fedavg import dp_fedavg
 from bench.algorithms.dp_scaffold import dp_scaffold, releases
 from bench.data.task import Task
 from bench.data.tasks.quadratic import half_square
-from bench.errors import InputError
 from bench.kernels import sampling
 from bench.kernels.gradient import gaussian_like
 from bench.models.additive import squared_loss
@@ -167,20 +165,3 @@ def test_others_noise_is_counted_as_proven_for_one_step_of_all_clients_alone(sam
     assert third.sound == sound
     alone = releases(different(), sampler="poisson", **args | {"noise_multiplier": 4.0 * sampled**0.5})["paper"]
     assert epsilon(third, 9) == pytest.approx(epsilon(alone, 9))
-
-
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
-        (dict(sampler="queue"), "no sampler is called 'queue'"),
-        (dict(num_sampled=9), "num_sampled is 9, more than the 4 clients"),
-        (dict(batch_size=13), "batch_size is 13, of 12 records of a client"),
-        (dict(sampler="all"), "sampler 'all' means batch_size = 12, not 3"),
-        (dict(clip_norm=math.inf), "noise has no scale without clipping"),
-    ],
-)
-def test_bad_values_are_one_line(args, said):
-    given = dict(num_sampled=2, num_steps=2, batch_size=3, sampler="poisson", step_size=0.1, clip_norm=1.0)
-    given |= dict(noise_multiplier=1.0, server_step_size=1.0, control_variates=True)
-    with pytest.raises(InputError, match=said):
-        ALGORITHMS["dp_scaffold"].fits(different(), **given | args)

@@ -399,23 +399,6 @@ def test_without_noise_or_poisson_nothing_is_promised():
     assert set(epsilons(MEMBERS, 0, noise_multiplier=0.0, sampler="in_order").values()) == {0.0}
 
 
-@pytest.mark.parametrize(
-    ("changes", "culprit"),
-    [
-        ({"num_epochs": 3.0}, "num_epochs is 3, which does not divide total_epochs = 20"),
-        ({"clipping": "layer"}, "no clipping is called 'layer'"),
-        ({"batch_size": 13}, "batch_size is 13, more than the 12 examples"),
-        ({"sampler": "in_order"}, "fixed batches"),
-        ({"clip_norm": math.inf}, "noise has no scale"),
-    ],
-)
-def test_values_that_do_not_go_together_are_refused(changes, culprit):
-    args = {"total_epochs": 20, "batch_size": 5, "step_size": 0.3, "momentum": 0.5, "num_epochs": 1.0} | PRIVATE
-    METHOD.check(task(MEMBERS), **args)
-    with pytest.raises(InputError, match=culprit):
-        METHOD.check(task(MEMBERS), **(args | changes))
-
-
 def test_clients_of_unequal_size_are_refused():
     uneven = dataclasses.replace(task(MEMBERS), num_examples=jnp.array([12, 12, 11]))
     with pytest.raises(InputError, match="the clients of tiny have unequally many examples"):

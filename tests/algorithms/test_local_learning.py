@@ -11,8 +11,6 @@ from bench.algorithms import ALGORITHMS
 from bench.algorithms.local_learning import local_learning
 from bench.comparison.problems import LOCAL_STEPS, problem_named
 from bench.data.tasks.digits import Digits, digit_task
-from bench.data.tasks.synthetic import synthetic
-from bench.errors import InputError
 
 STEPS, STEP = 30, 0.01
 
@@ -68,19 +66,6 @@ def test_it_costs_nothing_and_wants_no_noise():
     method = ALGORITHMS["local_learning"]
     said = method.readings(digits(), delta=1e-4, batch_size=4, step_size=STEP)
     assert {one.sampler for one in said.values()} == {"nothing released"}
-
-
-@pytest.mark.parametrize(
-    ("task", "args", "says"),
-    [
-        (synthetic(0, num_clients=5, num_features=6), {}, "is a stream"),
-        (digits(), {"batch_size": 13}, "batch_size is 13"),
-        (digits(), {"local": "sparse"}, "form of local models"),
-    ],
-)
-def test_what_cannot_be_learned_alone_is_refused(task, args, says):
-    with pytest.raises(InputError, match=says):
-        ALGORITHMS["local_learning"].check(task, **{"batch_size": 4, "step_size": STEP, "local": "dense"} | args)
 
 
 def test_in_comparisons_users_with_stored_examples_need_not_wait_for_rounds():

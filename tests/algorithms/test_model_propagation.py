@@ -22,7 +22,6 @@ from tiny_peers import (
 
 from bench.algorithms.model_propagation import METHOD
 from bench.algorithms.parts import peers
-from bench.errors import InputError
 from bench.kernels.graph import confidence, propagate
 from bench.papers.p2p import reference
 from bench.privacy.accounting import epsilon
@@ -109,15 +108,3 @@ def test_padding_has_no_effect_and_agents_without_examples_follow_their_neighbou
     assert np.isfinite(empty).all()
     np.testing.assert_array_equal(empty[0, 2], 0)
     assert np.abs(empty[-1, 2]).max() > 0.01
-
-
-@pytest.mark.parametrize(
-    ("point", "said"),
-    [
-        ({"local": "minimiser"}, "no kind of local models is called 'minimiser'"),
-        ({"mechanism": "gausian"}, "no mechanism is called 'gausian'"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(point, said):
-    with pytest.raises(InputError, match=said):
-        METHOD.check(logistic_peers(), **arguments(METHOD, {"mu": MU} | point))

@@ -12,12 +12,10 @@ from rounds import states
 from slow_cases import cases
 from toy_problems import EXAMPLES, least_squares
 
-from bench.algorithms import ALGORITHMS
 from bench.algorithms.dp_fedavg import dp_fedavg
 from bench.algorithms.local_learning import local_learning
 from bench.algorithms.mr_mtl import mr_mtl, releases, silo_noise
 from bench.data.task import Task
-from bench.errors import InputError
 from bench.kernels.gradient import gaussian_rows_like
 from bench.models.additive import squared_loss
 from bench.privacy.accounting import epsilon
@@ -222,17 +220,3 @@ def test_without_amplification_a_record_is_in_one_step_of_a_shuffled_round_and_p
 
     cost = {s: epsilon(releases(task, sampler=s, **args)["worst_case"], 10) for s in ("shuffled", "poisson")}
     assert cost == {"shuffled": pytest.approx(gaussian(10)), "poisson": pytest.approx(gaussian(30))}
-
-
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
-        (dict(sampler="queue"), "no sampler is called 'queue'"),
-        (dict(start="zero"), "no start of a round is called 'zero'"),
-        (dict(clip_norm=math.inf), "noise has no scale without clipping"),
-    ],
-)
-def test_bad_values_are_one_line(args, said):
-    given = PRIVATE | dict(batch_size=4, sampler="poisson", start="own") | args
-    with pytest.raises(InputError, match=said):
-        ALGORITHMS["mr_mtl"].fits(unequal(), **given)

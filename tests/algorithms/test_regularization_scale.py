@@ -11,7 +11,6 @@ from tiny_peers import MU, logistic_peers, play, squared_peers
 
 from bench.algorithms import ALGORITHMS
 from bench.comparison.baselines import LEVELS
-from bench.errors import InputError
 from bench.privacy.accounting import epsilon
 from bench.sweeps.spec import parameters
 
@@ -82,15 +81,6 @@ def test_epsilon_does_not_depend_on_it(name):
         for scale in (1.0, FACTOR)
     )
     assert first == second
-
-
-@pytest.mark.parametrize("name", ARGS)
-@pytest.mark.parametrize("wrong", [-1.0, np.inf, np.nan])
-def test_a_regulariser_that_does_not_hold_back_is_refused(name, wrong):
-    method = ALGORITHMS[name]
-    given = {key: value.default for key, value in parameters(method)[0].items() if value.default is not value.empty}
-    with pytest.raises(InputError, match="regularization_scale is"):
-        method.fits(logistic_peers(), **{**given, **ARGS[name], "regularization_scale": wrong})
 
 
 def test_all_methods_that_have_it_tune_it_alike():
