@@ -178,6 +178,23 @@ def test_bad_input_is_one_line_and_status_2(figures, drawn, words, said):
     assert drawn == {}
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["board", "--results", "nowhere"], "no board in nowhere: run `python -m bench board --out nowhere` first"),
+        (["board", "digits"], "unexpected extra argument(s) (digits)"),
+        (
+            ["report", "--results", "nowhere"],
+            "first run `python -m bench run all --out nowhere`",
+        ),
+        (["report", "--scale", "laptp"], "no scale is called 'laptp': did you mean laptop?"),
+        (["report", "ppsgd"], "unexpected extra argument(s) (ppsgd)"),
+    ],
+)
+def test_bad_input_to_a_page_is_one_line_and_status_2(command, words, said):
+    one_line(command(*words), said)
+
+
 @pytest.mark.parametrize("words", [[], ["ppsgd_fig1c"], ["claims"], ["--scale", "smoke"]])
 def test_no_results_says_how_to_make_some(figures, tmp_path, words):
     status, out, err = figures(*words, at=tmp_path / "nowhere")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 from made_up_points import made_once, points_of
+from made_up_runs import at, changed
 
 from bench.papers.pfl.cells import SINGLE_NODE
 from figures.pfl.common import CELL, DATASETS, MODELS, TABLES
@@ -209,3 +210,21 @@ MAKE = {
     "pfl_small_epsilon": small_epsilon_runs,
     "pfl_alone": alone_runs,
 }
+
+
+def some(**columns):
+    """Rows on MNIST with these values."""
+    return at(dataset="MNIST", **columns)
+
+
+def cell_of(table: pd.DataFrame, **values):
+    """The one row with these values."""
+    (found,) = table[at(**values)(table)].itertuples()
+    return found
+
+
+def thin(splits: pd.DataFrame) -> pd.DataFrame:
+    """Of these runs on MNIST: one seed, a model missing, a run that diverged, one epsilon."""
+    few = (splits["seed"] == 0) & (splits["algorithm"] != "CNN+TS") & (splits["target_epsilon"] == 2.93)
+    few = splits[few | (splits["dataset"] != "MNIST")]
+    return changed(few, some(num_epochs=20, algorithm="SN+CNN"), test_accuracy=lambda r: np.nan)

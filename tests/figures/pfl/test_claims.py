@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_pfl import as_claimed, clients_runs, of_claim, paper, splits_runs
-from made_up_runs import NOT_RUN, at, changed, claim_of, first_repetition, judge, once_for_each, undecidable
+from made_up_pfl import as_claimed, clients_runs, of_claim, paper, some, splits_runs
+from made_up_runs import NOT_RUN, changed, claim_of, first_repetition, judge, once_for_each, undecidable
 
 from figures.pfl.cells import of_runs
 from figures.pfl.claims import CLAIMS
@@ -26,11 +26,6 @@ CIFAR = [claim for claim in OF_SPLITS if claim.text.startswith("CIFAR-10")]
 def by_points(points):
     """A change of the accuracy by so many points."""
     return {"test_accuracy": lambda rows: rows["test_accuracy"] + points / 100}
-
-
-def some(**columns):
-    """Rows on MNIST with these values."""
-    return at(dataset="MNIST", **columns)
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.text[:40])

@@ -3,8 +3,8 @@
 import math
 
 import pytest
-from made_up_pfl import clients_runs, splits_runs
-from made_up_runs import NOT_RUN, at, changed, judge
+from made_up_pfl import clients_runs, some, splits_runs
+from made_up_runs import NOT_RUN, changed, judge
 
 from figures.claims import judged
 from figures.pfl.claims import CLAIMS, LOST
@@ -13,11 +13,6 @@ from figures.shared.verdicts import YES
 RUNS = {"pfl_splits": splits_runs(), "pfl_clients": clients_runs()}
 SPLITS = RUNS["pfl_splits"]
 COLLAPSE = [claim for claim in CLAIMS if claim.text.startswith("MNIST: ")][6]
-
-
-def some(**columns):
-    """Rows on MNIST with these values."""
-    return at(dataset="MNIST", **columns)
 
 
 # The paper's own numbers.

@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_pfl import MAKE
-from made_up_runs import at, changed
+from made_up_pfl import MAKE, cell_of, thin
 from reading import text_of
 
 from bench.errors import InputError
@@ -16,26 +15,10 @@ from figures.pfl import curves, splits_curves
 NAMES = [name for name in FIGURES if name.startswith("pfl_")]
 RUNS = {name: make() for name, make in MAKE.items()}
 SPLITS, CLIENTS = RUNS["pfl_splits"], RUNS["pfl_clients"]
+THIN = thin(SPLITS)
 INF = math.inf
 
-
-@pytest.fixture(autouse=True)
-def quick(no_layout):
-    """Laying out is most of the time."""
-
-
-def cell_of(table, **values):
-    """The one row with these values."""
-    (found,) = table[at(**values)(table)].itertuples()
-    return found
-
-
-# One seed, a model missing, a run that diverged, one epsilon.
-THIN = SPLITS[
-    (SPLITS["seed"] == 0) & (SPLITS["algorithm"] != "CNN+TS") & (SPLITS["target_epsilon"] == 2.93)
-    | (SPLITS["dataset"] != "MNIST")
-]
-THIN = changed(THIN, at(num_epochs=20, algorithm="SN+CNN", dataset="MNIST"), test_accuracy=lambda r: np.nan)
+pytestmark = pytest.mark.usefixtures("no_layout")
 
 
 @pytest.mark.parametrize("name", NAMES)

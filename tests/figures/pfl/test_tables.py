@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_pfl import MAKE, paper
+from made_up_pfl import MAKE, cell_of, paper, thin
 from made_up_runs import at, changed
 from matplotlib.colors import to_hex
 from reading import text_of
@@ -20,18 +20,10 @@ from figures.pfl.tables import TABLE_2, TABLE_5
 
 RUNS = {name: make() for name, make in MAKE.items()}
 SPLITS, CLIENTS = RUNS["pfl_splits"], RUNS["pfl_clients"]
+THIN = thin(SPLITS)
 INF = math.inf
 
-
-@pytest.fixture(autouse=True)
-def quick(no_layout):
-    """Laying out is most of the time."""
-
-
-def cell_of(table, **values):
-    """The one row with these values."""
-    (found,) = table[at(**values)(table)].itertuples()
-    return found
+pytestmark = pytest.mark.usefixtures("no_layout")
 
 
 FIRST = {"target_epsilon": 2.93, "num_epochs": 1, "algorithm": "SN+Lin"}
@@ -117,13 +109,7 @@ def test_runs_of_one_cell_that_differ_in_what_is_not_shown_are_refused():
         TABLE_2.table(pd.concat([SPLITS, SPLITS.assign(step_size=0.1, point="other")]))
 
 
-# Thin runs: one seed, a model missing, a run that diverged, one epsilon.
-
-THIN = SPLITS[
-    (SPLITS["seed"] == 0) & (SPLITS["algorithm"] != "CNN+TS") & (SPLITS["target_epsilon"] == 2.93)
-    | (SPLITS["dataset"] != "MNIST")
-]
-THIN = changed(THIN, at(num_epochs=20, algorithm="SN+CNN", dataset="MNIST"), test_accuracy=lambda r: np.nan)
+# Thin runs.
 
 
 def test_one_that_diverged_is_not_averaged_away():

@@ -1,6 +1,5 @@
 """`python -m figures board`: files that are there whole or not at all, and what is said of bad input."""
 
-import pytest
 from made_up_board import FEW, add_task, made_up_board
 
 from figures.pages.board.write import write
@@ -61,20 +60,6 @@ def test_what_cannot_be_used_is_named_and_the_rest_is_shown(command, tmp_path):
     assert (status, out, len(err)) == (2, [], 1)
     assert err[0].startswith("error: ")
     assert "digits is not the folder of a board" in err[0]
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--results", "nowhere"], "no board in nowhere: run `python -m bench board --out nowhere` first"),
-        (["digits"], "unexpected extra argument(s) (digits)"),
-    ],
-)
-def test_bad_input_is_one_line_and_status_2(command, words, said):
-    status, out, err = command("board", *words)
-    assert (status, out, len(err)) == (2, [], 1)
-    assert err[0].startswith("error: ")
-    assert said in err[0]
 
 
 def test_an_out_that_cannot_be_written_leaves_nothing(command, tmp_path):

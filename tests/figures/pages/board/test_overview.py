@@ -19,11 +19,6 @@ ROOT = Path(__file__).parents[4]
 STEPS = len(alone.EDGES)
 
 
-@pytest.fixture(scope="module")
-def text(path):
-    return path.read_text()
-
-
 def part(text, unit="user-add-or-remove-one"):
     """The table of one unit at epsilon 1: for each method the class and the text of its cells."""
     section = re.search(rf'<section id="unit-{unit}".*?</section>', text, re.DOTALL)[0]

@@ -8,21 +8,10 @@ from urllib.parse import unquote
 
 import pandas as pd
 import pytest
-from html_page import Page
 from made_up_board import COSTS, HARMLESS
 from markupsafe import escape
 
 UNITS = ["unit-user-add-or-remove-one", "unit-point-replace-one"]
-
-
-@pytest.fixture(scope="module")
-def text(path):
-    return path.read_text()
-
-
-@pytest.fixture(scope="module")
-def page(text):
-    return Page(text)
 
 
 def part(text, epsilon, unit="user-add-or-remove-one"):

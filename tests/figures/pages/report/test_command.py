@@ -42,34 +42,6 @@ def test_the_command_says_where_the_page_is_and_how_large(command, tmp_path):
     assert {path.name for path in page.parent.iterdir()} == {"index.html", beside(page).name}
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--results", "nowhere"], "no results in nowhere: first run `python -m bench run all --out nowhere`"),
-        (["--scale", "laptp"], "no scale is called 'laptp': did you mean laptop?"),
-        (["ppsgd"], "unexpected extra argument(s) (ppsgd)"),
-    ],
-)
-def test_bad_input_is_one_line_and_status_2(command, words, said):
-    status, out, err = command("report", *words)
-    assert (status, out, len(err)) == (2, [], 1)
-    assert err[0].startswith("error: ")
-    assert said in err[0]
-
-
-@pytest.mark.usefixtures("few")
-def test_an_out_that_cannot_be_written_leaves_nothing(command, tmp_path):
-    results(tmp_path)
-    (tmp_path / "taken").write_text("a file")
-    status, out, err = command("report", "--results", tmp_path, "--out", tmp_path / "taken" / "index.html")
-    assert (status, out) == (2, [])
-    assert err[-1].startswith(f"error: cannot write {tmp_path / 'taken'}")
-    status, _, err = command("report", "--results", tmp_path, "--out", tmp_path)
-    assert status == 2
-    assert "it is a folder; name a file" in err[-1]
-    assert not list(tmp_path.glob(".*"))
-
-
 @pytest.mark.usefixtures("few")
 def test_a_figure_whose_code_fails_does_not_cost_the_page(command, tmp_path, monkeypatch):
     def fail(*_):

@@ -3,7 +3,6 @@
 import re
 
 import pandas as pd
-import pytest
 from html_page import Page
 from made_up_report import HARMLESS, beside
 from markupsafe import escape
@@ -11,17 +10,6 @@ from PIL import Image
 
 from figures import FIGURES, PAPERS
 from figures.pages.report.facts import duration
-
-
-@pytest.fixture(scope="module")
-def text(path):
-    return path.read_text()
-
-
-@pytest.fixture(scope="module")
-def page(text):
-    return Page(text)
-
 
 # ---- What is on it ----
 
