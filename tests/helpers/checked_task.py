@@ -4,6 +4,7 @@ import dataclasses
 from functools import partial
 from typing import get_type_hints
 
+import jax
 from beartype import BeartypeConf
 from beartype.door import is_bearable
 from jaxtyping import jaxtyped
@@ -39,3 +40,9 @@ def changed(value, place: str, new):
     inner = changed(getattr(value, first), rest, new) if rest else new
     replace = partial(dataclasses.replace, value) if dataclasses.is_dataclass(value) else value._replace
     return replace(**{first: inner})
+
+
+def program(task: Task) -> tuple:
+    """What decides, of a task, which program is compiled."""
+    leaves, structure = jax.tree.flatten(task)
+    return structure, [(leaf.shape, leaf.dtype, leaf.weak_type) for leaf in leaves]

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from checked_task import program
 from small_linear_p2p import MU, N, P, models_of, plain_objective, task_of
 
 from bench.data.graphs import by_angle, from_weights
@@ -80,10 +81,6 @@ def test_targets_are_as_wide_as_stated_and_the_graph_is_of_their_angles(planes):
 
 
 def test_all_trials_both_kinds_of_instances_and_all_numbers_of_examples_are_one_program():
-    def program(task):
-        leaves, structure = jax.tree.flatten(task)
-        return structure, [(leaf.shape, leaf.dtype, leaf.weak_type) for leaf in leaves]
-
     first = linear_p2p(0, num_features=2)
     for trial in range(1, 20):
         for instances in ("test", "validation"):

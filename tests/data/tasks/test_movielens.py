@@ -4,23 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tiny_ratings import SMALL, USERS, made_up, put
+from checked_task import program
+from tiny_ratings import SMALL, USERS
 
 from bench.data.files import DataFiles
 from bench.data.tasks import movielens as module
 from bench.data.tasks.movielens import movielens, numbered, split
 from bench.errors import InputError
-
-
-@pytest.fixture
-def table():
-    return made_up()
-
-
-@pytest.fixture
-def here(table, tmp_path, monkeypatch):
-    """The made-up table where BENCH_DATA points."""
-    put(table, tmp_path, monkeypatch)
 
 
 def triples(ratings, mean=0.0):
@@ -138,10 +128,6 @@ def test_smoothness_is_the_curvature_of_each_users_objective(here):
 
 
 def test_all_trials_and_both_parts_are_one_program(here):
-    def program(task):
-        leaves, structure = jax.tree.flatten(task)
-        return structure, [(leaf.shape, leaf.dtype, leaf.weak_type) for leaf in leaves]
-
     tasks = [movielens(trial, part=part, **SMALL) for trial in (0, 1) for part in module.PARTS]
     assert len({str(program(task)) for task in tasks}) == 1
     assert all(program(task) == program(tasks[0]) for task in tasks)

@@ -2,23 +2,12 @@
 
 import numpy as np
 import pytest
-from tiny_ratings import SMALL, USERS, made_up, put
+from tiny_ratings import SMALL, USERS, made_up
 
 from bench.data.files import DataFiles
 from bench.data.graphs import nearest_neighbors
 from bench.data.tasks import movielens as module
 from bench.data.tasks.movielens import factors, movielens, numbered, split
-
-
-@pytest.fixture
-def table():
-    return made_up()
-
-
-@pytest.fixture
-def here(table, tmp_path, monkeypatch):
-    """The made-up table where BENCH_DATA points."""
-    put(table, tmp_path, monkeypatch)
 
 
 def als_objective(ratings, users, films, ridge):

@@ -7,17 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import linalg
-from tiny_ratings import SMALL, USERS, made_up, put
+from tiny_ratings import SMALL, USERS
 
 from bench.data.tasks.movielens import movielens
 from bench.kernels.graph import confidence
 from bench.models.linear import Personal
 
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    """The made-up table where BENCH_DATA points."""
-    put(made_up(), tmp_path, monkeypatch)
+pytestmark = pytest.mark.usefixtures("here")
 
 
 @jax.jit

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_cases import rows
+from small_events import make, spent
 
 from bench.errors import InputError
 from bench.privacy import accounting, events
@@ -24,15 +25,6 @@ CALIBRATED = [
 SIGMA = st.floats(0.3, 200)
 RATE = st.floats(1e-4, 1)
 ROUNDS = st.integers(1, 30_000)
-
-
-def make(sigma, q, delta, sampling="poisson", accountant="rdp"):
-    rate = 1.0 if sampling == "none" else q
-    return events.gaussian(sigma, sampling=sampling, sampling_rate=rate, accountant=accountant, delta=delta)
-
-
-def spent(sigma, q, rounds, delta, sampling="poisson", accountant="rdp"):
-    return epsilon(make(sigma, q, delta, sampling, accountant), rounds)
 
 
 @pytest.mark.parametrize(("steps", "target", "by_prv", "by_rdp"), CALIBRATED)

@@ -8,27 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from small_events import DELTA, spent
 
 from bench.privacy import events
 from bench.privacy.accounting import epsilon, noise_multiplier, pure_composition
 from bench.privacy.events import laplace
 
-DELTA = math.exp(-5)
 # (epsilons, delta, the three by a pocket calculator, the smallest)
 BY_HAND = [
     ([1.0, 1.0], DELTA, (2.0, 5.5543, 5.3964), 0),
     ([0.2] * 100, 1e-6, (20.0, 12.7669, 12.5064), 2),
     ([0.01] * 100, 1e-3, (1.0, 0.3094, 0.3767), 1),
 ]
-
-
-def make(sigma, q, delta, sampling="poisson", accountant="rdp"):
-    rate = 1.0 if sampling == "none" else q
-    return events.gaussian(sigma, sampling=sampling, sampling_rate=rate, accountant=accountant, delta=delta)
-
-
-def spent(sigma, q, rounds, delta, sampling="poisson", accountant="rdp"):
-    return epsilon(make(sigma, q, delta, sampling, accountant), rounds)
 
 
 def terms(epsilons, delta):

@@ -8,26 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
+from small_events import DELTA, laplace, spent
 
 from bench.privacy import events
 from bench.privacy.accounting import epsilon, pld, pld_knows
 from bench.privacy.accounting.exact import gdp_epsilon
-
-DELTA = math.exp(-5)
-
-
-def make(sigma, q, delta, sampling="poisson", accountant="rdp"):
-    rate = 1.0 if sampling == "none" else q
-    return events.gaussian(sigma, sampling=sampling, sampling_rate=rate, accountant=accountant, delta=delta)
-
-
-def spent(sigma, q, rounds, delta, sampling="poisson", accountant="rdp"):
-    return epsilon(make(sigma, q, delta, sampling, accountant), rounds)
-
-
-def laplace(pure, accountant="pld", delta=DELTA, **said):
-    """Of a given pure epsilon a round, under replace-one."""
-    return events.laplace(2 / pure, delta=delta, accountant=accountant, **said)
 
 
 def delta_of_one(eps, pure):

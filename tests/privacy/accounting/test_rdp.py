@@ -8,6 +8,7 @@ import dp_accounting as dp
 import numpy as np
 import pytest
 from scipy import integrate
+from small_events import make, spent
 
 from bench.errors import InputError
 from bench.privacy import events
@@ -28,15 +29,6 @@ OPACUS = [
     *((0.5, 0.02, 2000, 34.8), (1, 0.02, 2000, 5.389), (2, 0.02, 2000, 1.823)),
     *((5, 0.02, 2000, 0.607), (10, 0.02, 2000, 0.278), (100, 0.02, 2000, 0.068)),
 ]
-
-
-def make(sigma, q, delta, sampling="poisson", accountant="rdp"):
-    rate = 1.0 if sampling == "none" else q
-    return events.gaussian(sigma, sampling=sampling, sampling_rate=rate, accountant=accountant, delta=delta)
-
-
-def spent(sigma, q, rounds, delta, sampling="poisson", accountant="rdp"):
-    return epsilon(make(sigma, q, delta, sampling, accountant), rounds)
 
 
 def poisson_rdp(sigma, q):

@@ -4,18 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from small_events import DELTA, laplace
 
 from bench.errors import InputError
 from bench.privacy import events
 from bench.privacy.accounting import epsilon, epsilons
 from bench.privacy.events import ADD_OR_REMOVE, REPLACE
-
-DELTA = math.exp(-5)
-
-
-def laplace(pure, accountant="pld", delta=DELTA, **said):
-    """Of a given pure epsilon a round, under replace-one."""
-    return events.laplace(2 / pure, delta=delta, accountant=accountant, **said)
 
 
 def test_a_run_of_several_parts_is_sound_if_all_of_them_are():

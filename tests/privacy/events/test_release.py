@@ -82,6 +82,8 @@ def test_replace_one_counts_the_noise_half():
         ({"noise_multiplier": -1.0}, "noise_multiplier=-1.0: give a finite number, 0 or more."),
         ({"noise_multiplier": float("nan")}, "noise_multiplier=nan: give a finite number, 0 or more."),
         ({"sampling_rate": 1.5}, "sampling_rate=1.5: give a fraction above 0 and at most 1."),
+        ({"sampling_rate": 0.0}, "sampling_rate=0.0: give a fraction above 0 and at most 1."),
+        ({"delta": 1.0}, "delta=1.0: give a probability from 1e-20 to below 1."),
         ({"delta": 0.0}, "delta=0.0: give a probability from 1e-20 to below 1."),
         ({"sampling": "poison"}, "no sampling is called 'poison': did you mean poisson?"),
         ({"sampling": "none"}, "sampling_rate=0.1: leave it out with sampling none."),
