@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from slow_cases import cases
-from tiny_data import stand_in, write
 from tiny_peers import logistic_peers
+from tiny_ratings import USERS, made_up, put
 
 from bench.algorithms import ALGORITHMS
 from bench.algorithms.coordinate_descent import METHOD
@@ -21,21 +21,13 @@ from bench.sweeps.points import resolve
 from bench.sweeps.spec import Sweep, arguments, thin
 
 SWEEPS = {make.__name__: make for make in (p2p.p2p_convergence, p2p.p2p_private, p2p.p2p_dimensions, p2p.p2p_movielens)}
-USERS, FILMS = 14, 30
 
 
 @pytest.fixture(scope="module")
 def ratings(tmp_path_factory):
-    """A small u.data where BENCH_DATA points: 14 users with 10 to 25 of 30 films each."""
-    rng = np.random.default_rng(0)
-    films = [rng.permutation(FILMS)[: rng.integers(10, 26)] for _ in range(USERS)]
-    rows = [(user + 1, film + 1, rng.integers(1, 6), 0) for user, mine in enumerate(films) for film in mine]
-    lines = "".join("\t".join(map(str, row)) + "\n" for row in rows).encode()
+    """A small u.data where BENCH_DATA points."""
     with pytest.MonkeyPatch.context() as patched:
-        folder = tmp_path_factory.mktemp("ratings")
-        files = stand_in(patched, "movielens_100k", {"u.data": lines})
-        patched.setenv("BENCH_CACHE", str(folder / "cache"))
-        patched.setenv("BENCH_DATA", str(write(folder / "mine", files)))
+        put(made_up(), tmp_path_factory.mktemp("ratings"), patched)
         yield
 
 
