@@ -1,18 +1,18 @@
 """The audit of every built-in method: none is refuted, those without privacy are said to be so, and it has power."""
 
 import math
-import sys
 
 import pytest
+from calling import caller
 from less_noise import with_less_noise
 from slow_cases import cases
 
 from bench import Algorithm, Method, Scalar, State
+from bench import __main__ as command
 from bench.algorithms import ALGORITHMS
 from bench.audit import audit
 from bench.audit.report import Audit
 from bench.audit.text import text_of
-from bench.cli.exits import exit_status
 from bench.errors import InputError
 
 QUICK = {"runs": 6000}
@@ -117,26 +117,6 @@ def test_the_same_seed_gives_the_same_numbers_and_another_does_not():
     assert one == again != other
 
 
-WRONG = {
-    ("nosuch",): "no method is called 'nosuch'",
-    ("ppsgd", "--set", "stepsize=1"): "no argument of ppsgd is called 'stepsize': did you mean step_size?",
-    ("ppsgd", "--set", "step_size=-1"): "step_size is -1.0: it must be positive and finite",
-    ("ppsgd", "--family", "agents"): "ppsgd fits no audit task",
-    ("ppsgd", "--epsilon", "0"): "epsilon is 0.0: give a finite number above 0",
-    ("ppsgd", "--set", "num_sampled=100"): "error: num_sampled is 100, more than the 4 clients",
-    ("ppsgd", "--rounds", "100000"): "rounds is 100000: give 1 to 1,000",
-    ("ppsgd", "--runs", "5"): "runs is 5: give 300 to 10,000,000",
-}
-
-
-@pytest.mark.parametrize(("words", "said"), WRONG.items(), ids=[" ".join(words) for words in WRONG])
-def test_bad_input_is_one_line_and_status_2(words, said, monkeypatch, capsys):
-    status, written, lines = command(words, monkeypatch, capsys)
-    assert (status, written, len(lines)) == (2, "", 1)
-    assert lines[0].startswith("error: ")
-    assert said in lines[0]
-
-
 def test_a_fault_is_that_of_a_function_of_the_method():
     def broken(task, *, num_sampled: int, batch_size: int, sampler: str, noise_multiplier: Scalar):
         return Algorithm(lambda key: State((), task.init_params), lambda key, state: state, lambda s: s.variables)
@@ -153,14 +133,5 @@ def test_a_seed_that_is_none_is_refused(seed):
 
 
 def test_what_declares_no_privacy_ends_well(monkeypatch, capsys):
-    assert command(("admm",), monkeypatch, capsys) == (0, "admm declares no privacy: there is nothing to audit.\n", [])
-
-
-def command(words, monkeypatch, capsys):
-    """Status, output and lines of errors of python -m bench audit WORDS."""
-    from bench.cli.app import app
-
-    monkeypatch.setattr(sys, "argv", ["bench", "audit", *words])
-    status = exit_status(app)
-    out, err = capsys.readouterr()
-    return status, out, err.splitlines()
+    audited = caller("bench", command.main, monkeypatch, capsys)("audit", "admm")
+    assert audited == (0, "admm declares no privacy: there is nothing to audit.\n", [])

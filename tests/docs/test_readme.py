@@ -67,20 +67,6 @@ def test_every_file_picture_and_heading_that_a_page_links_to_is_there(page):
     assert [(path.name, anchor) for path, anchor in links(page) if anchor and anchor not in anchors(path)] == []
 
 
-def test_the_readme_leads_to_every_page():
-    """By links and by the tables of contents of the site."""
-    reached, left = set(), [README]
-    while left:
-        page = left.pop()
-        reached.add(page)
-        listed = [(page.parent / f"{name}.md").resolve() for part in TOCTREE.findall(page.read_text()) for name in
-                  part.split() if not name.startswith(":")]  # fmt: skip
-        left += [
-            path for path in {*listed, *(path for path, _ in links(page))} if path in PAGES and path not in reached
-        ]
-    assert set(PAGES) <= reached
-
-
 def test_every_page_is_in_a_table_of_contents():
     listed = {
         (page.parent / f"{name}.md").resolve()

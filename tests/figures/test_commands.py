@@ -85,11 +85,6 @@ def test_list_names_each_figure_with_a_line_about_it(command):
     assert all(len(line.split()) > 3 for line in lines)
 
 
-def test_only_the_figures_named_are_drawn(figures, drawn):
-    assert figures("ppsgd_fig1c")[0] == 0
-    assert list(drawn) == ["ppsgd_fig1c"]
-
-
 def test_what_is_no_smoke_run_is_the_default(figures, drawn, results, made_up):
     write(made_up[1], results, "laptop")
     (results / "sweeps" / "ppsgd_synthetic").mkdir(parents=True)  # begun, nothing in it yet

@@ -135,10 +135,6 @@ def test_epsilon_is_that_of_the_releases_so_far(table, queued):
                 assert row[column] == pytest.approx(epsilon(claim, row["releases"])), (column, row["releases"])
 
 
-def test_where_every_round_releases_the_releases_are_the_rounds(table):
-    assert (table["releases"] == table["rounds"]).all()
-
-
 def test_rounds_with_an_empty_queue_release_nothing(queued):
     """15 blocks a pass, 3 in a round while there are so many, and nothing moves once the queues are empty."""
     for _, one in queued.sort_values("rounds").groupby(["point", "seed"]):

@@ -105,8 +105,6 @@ def test_every_claim_can_fail():
 
 
 MISSING = {
-    "scale smoke": (CLAIMS, lambda runs: runs.assign(scale="smoke"), "cannot decide claims"),
-    "no results": (CLAIMS, lambda runs: None, "no results of isrl_"),
     "one-pass lacks an n": ([RISK], without(ONE_PASS, num_records=128), "no run of One-pass MB-SGD at n 128"),
     "no privacy": ([ONE_ORDER], lambda runs: runs[runs["calibration"] == "no noise"], "no private runs"),
     "no 35 rounds": ([LOWER], lambda runs: runs[runs["phase_rounds"] != 35], "no run of"),

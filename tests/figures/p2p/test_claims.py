@@ -214,8 +214,6 @@ def test_one_repetition_decides_nothing_that_has_chance_in_it(claim):
 
 MOVIELENS = [claim for claim in CLAIMS if claim.sweep == "p2p_movielens"]
 MISSING = {
-    "scale smoke": (CLAIMS, lambda r: r.assign(scale="smoke"), "cannot decide claims"),
-    "no results": (CLAIMS, lambda r: None, "no results of p2p_"),
     "composed by other sums": (
         [claim_of("the split of Proposition 2")],
         lambda r: r.assign(noise_multiplier=r["noise_multiplier"] + 2 * (r["allocation"] == "equal")),

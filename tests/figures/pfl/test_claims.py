@@ -177,8 +177,6 @@ def test_single_runs_decide_where_the_spread_is_known_from_cells_like_them():
 # What the runs at hand cannot decide.
 
 MISSING = {
-    "scale smoke": (CLAIMS, lambda r: r.assign(scale="smoke"), "cannot decide claims"),
-    "no results": (CLAIMS, lambda r: None, "no results of pfl_"),
     "another data set alone": (CIFAR, lambda r: r[r["dataset"] != "CIFAR-10"], "no runs on CIFAR-10"),
     "not at the end": (
         [one for one in CLAIMS if one not in (OVERLAP, SOONER)],
