@@ -9,7 +9,7 @@ import pandas as pd
 
 from bench.analysis import select, style
 from figures.shared.derived import derived
-from figures.shared.runs import at_end, matching, part
+from figures.shared.runs import at_end, matching, runs_with
 
 PUBLISHED, EXACT, SILENT = "published", "exact", "no noise"  # calibrations
 ONE_PASS, LOCALIZED, MULTI_PASS = "One-pass MB-SGD", "Localized MB-SGD", "Multi-pass MB-SGD"
@@ -81,7 +81,7 @@ def errors(runs: pd.DataFrame, num_sampled: int) -> pd.DataFrame:
     Raises:
         InputError: where there are none.
     """
-    runs = part(at_end(runs), num_sampled=num_sampled)
+    runs = runs_with(at_end(runs), num_sampled=num_sampled)
     parts = [runs[matching(runs, **columns)].assign(series=name) for name, columns in SERIES.items()]
     return by_trial(pd.concat(parts, ignore_index=True))
 

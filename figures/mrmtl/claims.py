@@ -11,7 +11,7 @@ from figures.mrmtl.curves import FEDAVG, LOCAL, METRIC, MR_MTL, STEP, SWEEP, pub
 from figures.shared import edges
 from figures.shared.checks import Cells, ahead, cells_of, grows, inside
 from figures.shared.margins import APART, Margin, computed, estimated, every
-from figures.shared.runs import at_end, matching, part
+from figures.shared.runs import at_end, matching, runs_with
 from figures.shared.verdicts import Claim, NotTestable, ours
 
 UNIT = "of squared error"
@@ -22,18 +22,18 @@ OVER = ["regularization", "step_size"]
 POISSON, SHUFFLED = "poisson", "shuffled"
 
 
-def runs_with(runs: pd.DataFrame, sampler: str = SHUFFLED) -> pd.DataFrame:
+def sampled(runs: pd.DataFrame, sampler: str = SHUFFLED) -> pd.DataFrame:
     """Return the runs after their last round, with a sampler.
 
     Raises:
         InputError: where there are none.
     """
-    return part(at_end(runs), sampler=sampler)
+    return runs_with(at_end(runs), sampler=sampler)
 
 
 def at_six(runs: pd.DataFrame) -> Cells:
     """Errors of each method at the published step and epsilon 6, of MR-MTL with lambda = 1."""
-    rows = runs_with(runs)
+    rows = sampled(runs)
     pull = (rows["algorithm"] == MR_MTL).astype(float)
     rows = rows[matching(rows, target_epsilon=6, step_size=STEP) & (rows["regularization"] == pull)]
     return cells_of(rows, "algorithm", {}, METRIC, UNIT, scale=-1)
@@ -67,7 +67,7 @@ def as_published(runs: pd.DataFrame) -> Margin:
 
 def tuned(runs: pd.DataFrame) -> Cells:
     """Errors of each method at the lambda and step with the lowest mean error, by epsilon."""
-    rows, by = runs_with(runs), ["algorithm", "target_epsilon"]
+    rows, by = sampled(runs), ["algorithm", "target_epsilon"]
     best = select.tuned_elsewhere(rows, rows, by=by, over=OVER, on=METRIC, best="min")
     best = edges.of_settings(best, rows, by, OVER, {})
     return cells_of(best, "algorithm", {"target_epsilon": "epsilon"}, METRIC, UNIT, scale=-1)
@@ -88,7 +88,7 @@ def by_strength(runs: pd.DataFrame) -> Cells:
 def of_samplers(runs: pd.DataFrame) -> Cells:
     """The error with Poisson samples minus that with shuffled batches, at every epsilon from 1 on."""
     places = {"target_epsilon": "epsilon", "regularization": "lambda", "step_size": "step"}
-    first, second = (cells_of(runs_with(runs, name), "algorithm", places, METRIC, UNIT) for name in (POISSON, SHUFFLED))
+    first, second = (cells_of(sampled(runs, name), "algorithm", places, METRIC, UNIT) for name in (POISSON, SHUFFLED))
     both = [cell for cell in first.values if cell in second.values and cell[1][0] >= 1]
     return Cells({cell: (first.values[cell] - second.values[cell]).dropna() for cell in both}, UNIT, names=first.names)
 
@@ -96,7 +96,7 @@ def of_samplers(runs: pd.DataFrame) -> Cells:
 def what_shuffling_proves(runs: pd.DataFrame) -> Margin:
     """The margin by which shuffled batches stay within the epsilon of the legend, by the bound that is proven for any
     schedule."""
-    spent: dict[Any, float] = runs_with(runs).groupby("target_epsilon")["epsilon_worst_case"].max().to_dict()
+    spent: dict[Any, float] = sampled(runs).groupby("target_epsilon")["epsilon_worst_case"].max().to_dict()
     return every(
         computed(target - cost, "of epsilon")._replace(threshold=-target).named(f"epsilon {target:g}")
         for target, cost in spent.items()

@@ -27,7 +27,7 @@ def rest_of_gap(runs: pd.DataFrame) -> pd.Series:
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """The remaining share of the gap by number of agents and updates per agent, averaged as logarithms."""
-    runs = common.part(runs, sweep="p2p_agents")
+    runs = common.runs_with(runs, sweep="p2p_agents")
     rows = runs.assign(rest=rest_of_gap(runs))[runs["rounds"] <= SHOWN]
     series = rows["num_agents"].map("{:g} agents".format)
     rows = rows.assign(series=series, variant="", updates_per_agent=rows["rounds"])

@@ -24,7 +24,7 @@ WIDTHS = (5.0, 3.0, 1.0)  # keeps curves visible that coincide
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Final objective and accuracy by T/n and split of the budget, with the published calibration."""
-    rows = common.part(runs, algorithm="private CD", calibration=common.PUBLISHED, start="propagation")
+    rows = common.runs_with(runs, algorithm="private CD", calibration=common.PUBLISHED, start="propagation")
     rows = private.named(rows[(rows["rounds"] == rows["num_rounds"]) & (rows["target_epsilon"] == private.EPSILON)])
     rows = rows.assign(series=rows["allocation"].astype(object).map(ALLOCATIONS))  # in the order of these words
     by = ["series", "variant", "allocation", "calibration"]

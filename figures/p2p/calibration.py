@@ -35,7 +35,7 @@ VARIANTS: dict[str, style.Look] = {"": {}, ONCE: {"linestyle": ":", "markerfacec
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Final accuracy by calibration, variant, budget and number of features, with what was spent and what was tuned."""
     rows = common.tuned_runs(runs, list(CALIBRATIONS))
-    common.part(rows, calibration=list(CALIBRATIONS))  # raises where no run is private
+    common.runs_with(rows, calibration=list(CALIBRATIONS))  # raises where no run is private
     accuracy = common.curves(rows, by=fig2c.KEYS, x="num_features", y="test_accuracy", carry=fig2c.CARRY)
     return common.here(common.labelled(accuracy, rows, "p2p_fig2c"))
 

@@ -115,7 +115,7 @@ def _ends(runs: pd.DataFrame, epsilon: float = private.EPSILON, starts: Sequence
     """
     frames = []
     for start in starts:
-        rows = common.part(runs, algorithm="private CD", start=STARTS[start])
+        rows = common.runs_with(runs, algorithm="private CD", start=STARTS[start])
         rows = common.final(rows[common.matching(rows, **private.AS_PUBLISHED, target_epsilon=epsilon)])
         require(rows[T_N], private.updates_published(), "T/n", f", {start} start, epsilon {epsilon:g}")
         frames.append(rows[rows[T_N].isin(private.updates_published())].assign(begin=start))
@@ -152,7 +152,7 @@ def by_updates(runs: pd.DataFrame, none: bool) -> Cells:
     if none:
         for start, name in STARTS.items():
             wanted = private.AS_PUBLISHED | {"target_epsilon": private.EPSILON, "start": name, "rounds": 0}
-            first = common.part(runs, algorithm="private CD", **wanted).drop_duplicates(select.REPETITION)
+            first = common.runs_with(runs, algorithm="private CD", **wanted).drop_duplicates(select.REPETITION)
             rows = pd.concat([rows, first.assign(begin=start, **{T_N: 0.0})], ignore_index=True)
     return _cells(rows, T_N, ["begin"], "objective", -1.0 if none else 1.0)
 
@@ -172,7 +172,7 @@ def off_the_ends(runs: pd.DataFrame, start: str, y: str, epsilon: float = privat
 def by_split(runs: pd.DataFrame) -> Cells:
     """Final objective from the warm start as a share of that of the equal split, with the split of the budget as the
     series, by each T/n at which Theorem 1 composes both splits by the plain sum."""
-    rows = common.final(common.part(runs, algorithm="private CD", start="propagation", calibration=PUBLISHED))
+    rows = common.final(common.runs_with(runs, algorithm="private CD", start="propagation", calibration=PUBLISHED))
     rows = rows[(rows["target_epsilon"] == private.EPSILON) & (rows[T_N] > 1)]  # one update has nothing to split
     rows, frames = rows[rows["allocation"].isin(["equal", "published"])], []
     for updates, alike in rows.groupby(T_N):
@@ -313,11 +313,11 @@ def _movielens_rows(runs: pd.DataFrame, norm_tuned: bool) -> pd.DataFrame:
     """
     rows = table1.final_rows(runs)
     rows = rows[rows["series"].isin([LOCAL, NON_PRIVATE])]
-    printed = common.part(runs, algorithm="private CD", mechanism="laplace")
+    printed = common.runs_with(runs, algorithm="private CD", mechanism="laplace")
     if not norm_tuned:
-        printed = common.part(printed, clip_norm=table1.CLIP_NORM)
+        printed = common.runs_with(printed, clip_norm=table1.CLIP_NORM)
     best = table1.tuned(printed, ["start", *table1.OVER])
-    tried = common.final(common.part(printed, instances="validation"))
+    tried = common.final(common.runs_with(printed, instances="validation"))
     best = common.with_edges(best, tried, ["budget", "start"], table1.OVER)
     require(best["budget"], [1.0, 0.5, 0.1], "budget")
     rows = pd.concat([rows, best.assign(series=best["budget"].map(common.epsilon_name))], ignore_index=True)
@@ -344,9 +344,9 @@ def off_the_rated(runs: pd.DataFrame) -> Cells:
 def _rows_by_range(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the final private rows by range and number of features, with the updates and mu chosen on other problem
     instances: the mu at which the run without privacy is the most accurate, as in the paper."""
-    free = common.final(common.part(runs, algorithm="CD", instances="validation"))
+    free = common.final(common.runs_with(runs, algorithm="CD", instances="validation"))
     mu = select.choose(free, by=[P, R], over="mu", on=Y, best="max")[[P, R, "mu"]]
-    noisy = common.part(runs, algorithm="private CD").merge(mu, on=[P, R, "mu"])
+    noisy = common.runs_with(runs, algorithm="private CD").merge(mu, on=[P, R, "mu"])
     return common.tuned_elsewhere(noisy, [P, R, "budget"], ["num_updates"])
 
 

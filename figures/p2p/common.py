@@ -20,7 +20,7 @@ from figures.shared import edges
 from figures.shared.derived import derived
 from figures.shared.published import HERE
 from figures.shared.published import PUBLISHED as OF_PAPER
-from figures.shared.runs import at_end, matching, part
+from figures.shared.runs import at_end, matching, runs_with
 
 LOCAL, NON_PRIVATE = "local", "non-private"
 EXACT, DESCENT = "exact minimisers", "short descent"  # of the local objectives, where the paper names no solver
@@ -165,14 +165,14 @@ def tuned_elsewhere(
     Raises:
         InputError: where there are no runs on one of them.
     """
-    tested, others = (final(part(rows, instances=kind)) for kind in ("test", "validation"))
+    tested, others = (final(runs_with(rows, instances=kind)) for kind in ("test", "validation"))
     tuned = select.tuned_elsewhere(tested, others, by=by, over=over, on=on, best=best)
     return with_edges(tuned, others, by, over)
 
 
 def _tuning_mu(runs: pd.DataFrame) -> pd.DataFrame:
     """Final rows of coordinate descent without privacy on the instances to tune on."""
-    return at_end(part(runs, algorithm="CD", instances="validation"))
+    return at_end(runs_with(runs, algorithm="CD", instances="validation"))
 
 
 @derived
@@ -197,7 +197,7 @@ def tuned_private(
         mu: the only mu to use; None chooses mu as well.
         algorithm: coordinate descent, or one release without updates.
     """
-    rows = part(runs, algorithm=algorithm, calibration=calibration, **({} if mu is None else {"mu": mu}))
+    rows = runs_with(runs, algorithm=algorithm, calibration=calibration, **({} if mu is None else {"mu": mu}))
     if algorithm == ONE_RELEASE:
         rows = rows.assign(num_updates=0.0)
     return tuned_elsewhere(rows, ["num_features", "budget"], SETTINGS)
@@ -218,7 +218,7 @@ def tuned_runs(runs: pd.DataFrame, calibrations: Sequence[str] = (PUBLISHED,)) -
     The published calibration has the mu of the run without privacy, as in the paper; with the others mu is tuned too.
     """
     mu = tuned_mu(runs)
-    free = final(part(runs, algorithm="CD", instances="test", mu=mu)).assign(series=NON_PRIVATE, variant="")
+    free = final(runs_with(runs, algorithm="CD", instances="test", mu=mu)).assign(series=NON_PRIVATE, variant="")
     free = with_edges(free, _tuning_mu(runs), ["algorithm"], ["mu"])
     frames = [rows.assign(calibration="none") for rows in (*local_rows(runs), free)]
     for calibration in calibrations:
@@ -237,7 +237,7 @@ def with_paper_mu(runs: pd.DataFrame) -> pd.DataFrame:
     """Final rows as of `tuned_runs`, but at the paper's mu; empty where it was not run, or was chosen anyway."""
     if tuned_mu(runs) == PAPER_MU or PAPER_MU not in set(runs["mu"]):
         return runs.iloc[:0]
-    free = final(part(runs, algorithm="CD", instances="test", mu=PAPER_MU))
+    free = final(runs_with(runs, algorithm="CD", instances="test", mu=PAPER_MU))
     frames = [free.assign(series=NON_PRIVATE, calibration="none")]
     if matching(runs, algorithm="private CD", calibration=PUBLISHED).any():
         private = tuned_private(runs, PUBLISHED, PAPER_MU)

@@ -29,7 +29,7 @@ AXES = ("iterations", "vectors_sent")
 def candidates(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the runs of CD, and of ADMM with every penalty: "series", "variant" (the start), "iterations",
     "vectors_sent"."""
-    runs = common.part(runs, algorithm=list(SERIES), start=list(STARTS))
+    runs = common.runs_with(runs, algorithm=list(SERIES), start=list(STARTS))
     variant = runs["start"].astype(object).map(STARTS)  # in the order of its own words, not of the starts'
     runs = runs.assign(penalty=runs.get("penalty", np.nan), series=runs["algorithm"], variant=variant)
     return vectors.with_vectors(runs)

@@ -18,10 +18,10 @@ VARIANTS: dict[str, style.Look] = {EXACT: {}, DESCENT: drawing.SECOND}
 
 def rows_of(runs: pd.DataFrame) -> pd.DataFrame:
     """Final rows of models of perturbed inputs, and of local models, with "series" and "variant"."""
-    tested = common.part(runs, instances="test")
+    tested = common.runs_with(runs, instances="test")
     perturbed = [
         rows.assign(series=rows["target_epsilon"].map(common.epsilon_name))
-        for rows in common.local_rows(common.part(tested, algorithm="local DP"), algorithm="local DP")
+        for rows in common.local_rows(common.runs_with(tested, algorithm="local DP"), algorithm="local DP")
     ]
     return pd.concat([*perturbed, *common.local_rows(tested)], ignore_index=True)
 

@@ -22,10 +22,10 @@ P, Y = "num_features", "test_accuracy"
 
 def rows_of(runs: pd.DataFrame) -> pd.DataFrame:
     """Final rows on the instances to test on, with "series" and "variant"."""
-    together = common.part(runs, algorithm="together")
+    together = common.runs_with(runs, algorithm="together")
     variants = {
-        ALONE: common.final(common.part(runs, algorithm="alone")),
-        AS_PAPER: common.final(common.part(together, instances="test", mu=PAPER_MU)),
+        ALONE: common.final(common.runs_with(runs, algorithm="alone")),
+        AS_PAPER: common.final(common.runs_with(together, instances="test", mu=PAPER_MU)),
         TUNED: common.tuned_elsewhere(together, [P, "target_epsilon"], ["mu"]),
     }
     rows = pd.concat([rows.assign(variant=name) for name, rows in variants.items()], ignore_index=True)

@@ -37,8 +37,8 @@ def table(runs: pd.DataFrame, figure: str, start: str) -> pd.DataFrame:
     Raises:
         InputError: where there are no runs from it with the paper's calibration and split of the budget.
     """
-    runs = named(common.part(runs, algorithm="private CD", start=start))
-    common.part(runs, **AS_PUBLISHED)
+    runs = named(common.runs_with(runs, algorithm="private CD", start=start))
+    common.runs_with(runs, **AS_PUBLISHED)
     frames = [common.curves(runs, by=["series", "variant", *KEYS], x="iterations", y=y, carry=CARRY) for y in METRICS]
     return common.labelled(pd.concat(frames, ignore_index=True), runs, figure, series=list(runs["series"].unique()))
 

@@ -52,7 +52,7 @@ def private(runs: pd.DataFrame) -> pd.DataFrame:
 
     Variants: each start; Laplace noise at the paper's clipping norm, and either noise with the norm tuned as well.
     """
-    rows = pd.concat([common.part(runs, algorithm="private CD"), start_alone(runs)], ignore_index=True)
+    rows = pd.concat([common.runs_with(runs, algorithm="private CD"), start_alone(runs)], ignore_index=True)
     frames = []
     for mechanism, norm in (("laplace", CLIP_NORM), ("laplace", None), ("gaussian", None)):
         for start, words in STARTS.items():
@@ -71,9 +71,9 @@ def private(runs: pd.DataFrame) -> pd.DataFrame:
 @derived
 def final_rows(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the final rows of the table, one per repetition, with "series" and "variant"."""
-    tested = common.part(runs, instances="test")
-    local = common.final(common.part(tested, algorithm="local"))
-    free = common.final(common.part(tested, algorithm="CD"))
+    tested = common.runs_with(runs, instances="test")
+    local = common.final(common.runs_with(tested, algorithm="local"))
+    free = common.final(common.runs_with(tested, algorithm="CD"))
     frames = [
         local.assign(series=LOCAL, variant=common.EXACT),
         local.assign(series=USER_MEAN, variant="not in the paper", test_rmse=local["user_mean_rmse"]),

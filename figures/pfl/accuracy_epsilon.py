@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from bench.analysis import style
 from figures.pfl import common, curves
 from figures.shared.figure import Figure
-from figures.shared.runs import matching, part
+from figures.shared.runs import matching, runs_with
 
 SWEEPS = ("pfl_epsilon", "pfl_alone")
 SHOWN = {"num_epochs": 1, "num_clients": 10}
@@ -37,7 +37,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     Raises:
         InputError: where there is no run with one local epoch and ten clients.
     """
-    rows = part(common.final(part(runs, sweep=SWEEPS[0])), **SHOWN)
+    rows = runs_with(common.final(runs_with(runs, sweep=SWEEPS[0])), **SHOWN)
     datasets = list(rows["dataset"].unique())
     cells = common.published_tables(*common.TABLES[:3])
     cells = cells[matching(cells, dataset=datasets, **SHOWN)]

@@ -109,7 +109,7 @@ def matching(rows: pd.DataFrame, **values: Any) -> np.ndarray:
     )
 
 
-def part(runs: pd.DataFrame, **values: Any) -> pd.DataFrame:
+def runs_with(runs: pd.DataFrame, **values: Any) -> pd.DataFrame:
     """Return the runs with these values; a list allows any of its values.
 
     Raises:
