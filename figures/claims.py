@@ -23,7 +23,7 @@ from figures.shared.derived import derived
 from figures.shared.drawn import JUDGED, digest_of
 from figures.shared.margins import MOST_REPETITIONS, Margin
 from figures.shared.runs import UNREAD, read, together
-from figures.shared.verdicts import ERROR, GUESS, NO, OPEN, OTHER_DATA, OURS, YES, Claim, NotTestable, Verdict, verdict
+from figures.shared.verdicts import ERROR, GUESS, NO, OPEN, OTHER_DATA, OURS, YES, Claim, Verdict, verdict
 from figures.shared.verdicts import PAPERS as SAME
 
 NUMBERS = ["estimate", "half_width", "threshold", "unit", "repetitions", "needed", "comparison", "basis"]
@@ -57,7 +57,7 @@ def judge(claim: Claim, runs: pd.DataFrame | None) -> Verdict:
         return Verdict(OPEN, why="scale smoke only shows that everything runs and cannot decide claims")
     try:
         return verdict(claim.check(claim.measure(runs)))
-    except (NotTestable, InputError) as why:
+    except InputError as why:
         return Verdict(OPEN, why=f"not run: {why}")
     except Exception as error:  # caught so that the other claims are judged; `stopped` names it afterwards
         return Verdict(ERROR, why=f"the check failed: {type(error).__name__}: {' '.join(str(error).split())}")

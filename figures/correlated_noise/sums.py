@@ -17,6 +17,7 @@ from bench.errors import InputError
 from bench.privacy.matrix_noise import strategy
 from figures.shared.derived import derived
 from figures.shared.figure import Figure
+from figures.shared.runs import WHOLE, not_empty
 
 SWEEP = "correlated_noise_sums"
 INDEPENDENT = "independent"
@@ -58,9 +59,7 @@ def ratios(runs: pd.DataFrame) -> pd.DataFrame:
     rows = runs[runs["rounds"] > 0]
     by = ["noise", "num_bands", *REPETITION]
     size = rows.groupby(by)["mean_square"].mean().pow(0.5).rename("size").reset_index()
-    alone = size[size["noise"] == INDEPENDENT]
-    if alone.empty:
-        raise InputError("no run with independent noise to compare with: run the whole sweep, without --where")
+    alone = not_empty(size[size["noise"] == INDEPENDENT], f"no run with independent noise to compare with: {WHOLE}")
     spent = rows.loc[rows["rounds"] == rows["num_rounds"], "epsilon_worst_case"]
     if not np.allclose(spent, spent.iloc[0], rtol=1e-3):
         raise InputError("the runs do not cost the same epsilon: run the sweep as it is, without --grid")

@@ -19,8 +19,8 @@ from figures.isrl.errors import SOME as UNRELIABLE
 from figures.shared.checks import Cells, Check, ahead, cells_of, inside
 from figures.shared.edges import BETWEEN
 from figures.shared.margins import under_each
-from figures.shared.runs import at_end
-from figures.shared.verdicts import Claim, NotTestable, guess, ours
+from figures.shared.runs import at_end, not_empty
+from figures.shared.verdicts import Claim, guess, ours
 
 ERROR, LOGS = "points of test error", "of the logarithm of the risks' ratio"
 FACTOR = 2.0  # by which a risk may grow with heterogeneity and still count as of one order; a threshold of ours
@@ -42,10 +42,7 @@ def private(runs: pd.DataFrame) -> pd.DataFrame:
         NotTestable: where there are none.
     """
     last = at_end(runs)
-    rows = last[np.isfinite(last["target_epsilon"])]
-    if rows.empty:
-        raise NotTestable("no private runs")
-    return rows
+    return not_empty(last[np.isfinite(last["target_epsilon"])], "no private runs")
 
 
 def lowest_risk(runs: pd.DataFrame) -> Cells:
@@ -60,9 +57,8 @@ def growth(runs: pd.DataFrame) -> Cells:
     """Logarithm of the lowest private risk, chosen as in `lowest_risk`, over that in silos with one distribution, by
     distance and epsilon."""
     rows = heterogeneity.against_identical(private(runs))
-    rows = rows[rows["spread"] > 0]
-    if rows.empty:
-        raise NotTestable("no trial both in silos that differ and in silos with one distribution")
+    missing = "no trial both in silos that differ and in silos with one distribution"
+    rows = not_empty(rows[rows["spread"] > 0], missing)
     rows = rows.assign(log=np.log(rows["ratio"]), edge=rows["edge"] + BETWEEN + rows["edge_of_identical"])
     return cells_of(rows, "algorithm", {"spread": "distance", "target_epsilon": "epsilon"}, "log", LOGS)
 

@@ -17,6 +17,7 @@ from figures.p2p.common import DESCENT, EXACT
 from figures.shared.derived import derived
 from figures.shared.figure import Figure
 from figures.shared.margins import NotTestable
+from figures.shared.runs import not_empty
 
 SERIES = ("CD", "ADMM")
 AT_BEST = "ADMM at its best penalty"
@@ -72,8 +73,7 @@ def fitting_penalty(runs: pd.DataFrame) -> float:
     """
     admm = candidates(runs)
     admm = admm[(admm["series"] == "ADMM") & (admm["variant"] == DESCENT)]
-    if admm.empty:
-        raise NotTestable(f"no run of ADMM from {DESCENT}")
+    not_empty(admm, f"no run of ADMM from {DESCENT}")
     points = common.compared(table_of(admm.assign(variant=admm["penalty"])))
     points = points.assign(
         off=np.log(points["here"] / points["published"]) ** 2, penalty=points["variant"].astype(float)

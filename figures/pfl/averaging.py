@@ -8,9 +8,9 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
-from bench.errors import InputError
 from figures.pfl import common
 from figures.shared.figure import Figure
+from figures.shared.runs import WHOLE, not_empty
 
 SWEEP = "pfl_averaging"
 LINES = {
@@ -29,8 +29,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
         InputError: where no run without privacy is there.
     """
     rows = runs[(runs["sampler"] == "in_order") & runs["algorithm"].isin(common.MODELS) & (runs["rounds"] > 0)]
-    if rows.empty:
-        raise InputError(f"no run of {SWEEP} without privacy: run the whole sweep, without --where")
+    not_empty(rows, f"no run of {SWEEP} without privacy: {WHOLE}")
     by = ["dataset", "algorithm", "num_epochs", "rounds"]
     parts = [
         select.interval(rows, by=by, value=line).rename(columns={line: "accuracy"}).assign(line=line) for line in LINES

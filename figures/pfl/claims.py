@@ -12,7 +12,8 @@ from figures.pfl import common
 from figures.pfl.cells import Cells, Key, Test, asked_by, decided, of_runs, of_table
 from figures.pfl.common import DATASETS, MODELS, TABLES
 from figures.shared.margins import Margin, computed, every, some, under_each
-from figures.shared.verdicts import Claim, NotTestable, guess
+from figures.shared.runs import matching, not_empty
+from figures.shared.verdicts import Claim, guess
 
 SPLIT, CLIENTS, ONE_CLIENT = "pfl_splits", "pfl_clients", "pfl_one_client"
 CLIP_NORM = 1.0  # of all cells of the tables
@@ -142,10 +143,8 @@ def with_either_batch(runs: pd.DataFrame, dataset: str) -> list[Cells]:
     Raises:
         NotTestable: where it was not run with one of them.
     """
-    alone = runs[(runs["sweep"] == ONE_CLIENT) & (runs["batch_size"] == LARGE_BATCH)]
-    alone = alone[(alone["clip_norm"] == CLIP_NORM) & (alone["dataset"] == dataset)]
-    if alone.empty:
-        raise NotTestable(f"no run of one client with batches of {LARGE_BATCH} on {dataset}")
+    alone = matching(runs, sweep=ONE_CLIENT, batch_size=LARGE_BATCH, clip_norm=CLIP_NORM, dataset=dataset)
+    alone = not_empty(runs[alone], f"no run of one client with batches of {LARGE_BATCH} on {dataset}")
     own = runs[runs["sweep"] == CLIENTS]
     large = pd.concat([own[own["num_clients"] > 1], alone.assign(sweep=CLIENTS)], ignore_index=True)
     return [of_runs(rows, dataset) for rows in (own, large)]
@@ -159,10 +158,8 @@ def private_of_several(runs: pd.DataFrame) -> pd.DataFrame:
 
 def over_the_clients(runs: pd.DataFrame) -> Margin:
     """The epsilon of the table minus that of the example that the most clients have, in every draw."""
-    rows = private_of_several(runs)
+    rows = not_empty(private_of_several(runs), "no private run of several clients")
     draws = rows.drop_duplicates(["dataset", "num_clients", "trial"])  # the draws are the same for all models
-    if draws.empty:
-        raise NotTestable("no private run of several clients")
     return every(
         computed(nominal - worst, "of epsilon", "computed from the draw")
         ._replace(threshold=-nominal)
@@ -178,9 +175,7 @@ def after_fewer_epochs(runs: pd.DataFrame, dataset: str) -> Margin:
     from bench.privacy.accounting import epsilons
     from bench.privacy.events import poisson_gaussian
 
-    rows = private_of_several(runs[runs["dataset"] == dataset])
-    if rows.empty:
-        raise NotTestable("no private run of several clients")
+    rows = not_empty(private_of_several(runs[runs["dataset"] == dataset]), "no private run of several clients")
     row = rows.iloc[0]
     steps = math.ceil(EXAMPLES[dataset] / K / row["batch_size"])
     release = poisson_gaussian(

@@ -11,6 +11,7 @@ from bench.analysis import select, style
 from bench.errors import InputError
 from figures.pfl.published import published_cells
 from figures.shared.derived import derived
+from figures.shared.runs import not_empty
 
 TABLES = ("pfl_table2", "pfl_table3", "pfl_table4", "pfl_table5")
 DATASETS = ("MNIST", "Fashion-MNIST", "CIFAR-10")
@@ -39,10 +40,9 @@ def final(runs: pd.DataFrame) -> pd.DataFrame:
     Raises:
         InputError: where there are none, or some differ in what the figures do not show.
     """
-    rows = finished(runs)
     sweep = " ".join(runs["sweep"].unique())
-    if rows.empty:
-        raise InputError(f"no run of {sweep} as in the paper has reached its last round: run it without --where")
+    missing = f"no run of {sweep} as in the paper has reached its last round: run it without --where"
+    rows = not_empty(finished(runs), missing)
     twice = rows[rows.duplicated([*CELL, *select.REPETITION])]
     if len(twice):
         cell = ", ".join(f"{name} = {twice[name].iloc[0]}" for name in CELL)

@@ -10,9 +10,9 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
-from bench.errors import InputError
 from figures.pfl import common
 from figures.shared.figure import Figure
+from figures.shared.runs import WHOLE, not_empty
 
 SWEEP = "pfl_clients"
 LOOKS: dict[str, style.Look] = {
@@ -30,9 +30,8 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
         InputError: where no private run has reached its last round.
     """
     rows = common.final(runs)
-    rows = rows[np.isfinite(rows["target_epsilon"])]
-    if rows.empty:
-        raise InputError(f"no private run of {SWEEP} has reached its last round: run the whole sweep, without --where")
+    missing = f"no private run of {SWEEP} has reached its last round: {WHOLE}"
+    rows = not_empty(rows[np.isfinite(rows["target_epsilon"])], missing)
     draws = rows.drop_duplicates([*KEYS, "trial"])  # the draws are the same for all models
     frames = []
     for name in LOOKS:

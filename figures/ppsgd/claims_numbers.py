@@ -17,6 +17,7 @@ from figures.ppsgd.common import GLOBAL, LOCAL, TUNINGS, ppsgd_runs
 from figures.shared.checks import Cells, cells_of
 from figures.shared.derived import derived
 from figures.shared.margins import APART, Margin, computed, estimated, every, some
+from figures.shared.runs import not_empty
 from figures.shared.verdicts import NotTestable, require
 
 NEAR_ONE = (0.5, 2.0)  # epsilon
@@ -177,10 +178,7 @@ def loses_more(cells: Cells) -> Margin:
 
 def beyond_alone(runs: pd.DataFrame, column: str = "test_accuracy") -> list[Cells]:
     """Accuracy as of `accuracy` at a private epsilon, and that of users who learn alone for longer, at each of them."""
-    tables, alone = [], common.alone(runs)
-    if alone.empty:
-        raise NotTestable(f"no runs of {ALONE}")
-    alone = _with_accuracy(alone, column)
+    tables, alone = [], _with_accuracy(not_empty(common.alone(runs), f"no runs of {ALONE}"), column)
     for tuning, on in TUNINGS.items():
         rows = _tuned_rows(runs, tuning, True, column)
         rows = common.in_panels(rows, private(rows), [a for a in rows[ALPHA].unique() if a > LOCAL])
@@ -263,9 +261,7 @@ def early_risk(runs: pd.DataFrame, noisy: bool) -> Cells:
     """Log risk in the initial rounds, by users' spread, noise and round."""
     deltas = sorted(ppsgd_runs(runs)["delta_std"].dropna().unique())
     rows = pd.concat([_risk(runs, delta, sigma) for sigma in _sigmas(runs, noisy) for delta in deltas])
-    rows = rows[rows["rounds"].between(*EARLY)]
-    if rows.empty:
-        raise NotTestable(f"no evaluation in rounds {EARLY[0]} to {EARLY[1]}")
+    rows = not_empty(rows[rows["rounds"].between(*EARLY)], f"no evaluation in rounds {EARLY[0]} to {EARLY[1]}")
     places = {"delta_std": "delta_std", SIGMA: "sigma =", "rounds": "round"}
     return cells_of(rows, ALPHA, places, "log", LOGS, scale=-1, called=CALLED)
 
@@ -338,9 +334,7 @@ def under_bound(runs: pd.DataFrame, algorithm: str = "") -> Cells:
     """
     if algorithm:
         rows = sampled_theory.of_repetitions(runs)
-        rows = rows[rows["algorithm"] == algorithm]
-        if rows.empty:
-            raise NotTestable(f"no finished run of {algorithm}")
+        rows = not_empty(rows[rows["algorithm"] == algorithm], f"no finished run of {algorithm}")
     else:
         rows = runs[runs["rounds"] == runs["num_rounds"]]
         rows = rows.assign(risk=rows["excess_risk"])

@@ -16,6 +16,7 @@ from bench.analysis.select import REPETITION
 from bench.errors import InputError
 from figures.shared.derived import derived
 from figures.shared.figure import Figure
+from figures.shared.runs import WHOLE, not_empty, runs_with
 
 LOCAL, GLOBAL = 0.0, math.inf
 ALONE = "Learning alone"
@@ -111,9 +112,7 @@ def ppsgd_runs(
     if clip_norm is None:
         clip_norm = CLIP_NORMS.get(next(iter(runs["sweep"]), ""), CLIP_NORM)
     names = [PUBLISHED, FURTHER] if further else [PUBLISHED]
-    rows = runs[runs["algorithm"].isin(names) & (runs["clip_norm"] == clip_norm)]
-    if rows.empty:
-        raise InputError(f"no run of PPSGD with clip_norm = {clip_norm:g}: run the whole sweep, without --where")
+    rows = runs_with(runs, algorithm=names, clip_norm=clip_norm)
     if legend and "legend_personalization" in rows and rows["legend_personalization"].notna().all():
         rows = rows.assign(personalization=rows["legend_personalization"], step_size=rows["legend_step_size"])
     local = rows[rows["personalization"] == LOCAL].sort_values("noise_multiplier", kind="stable")
@@ -136,9 +135,7 @@ def in_panels(runs: pd.DataFrame, sigmas, curves) -> pd.DataFrame:
     local = runs[runs["personalization"] == LOCAL]
     shared = runs[(runs["personalization"] > LOCAL) & runs["noise_multiplier"].isin(sigmas)]
     out = pd.concat([shared, *(local.assign(noise_multiplier=sigma) for sigma in sigmas)], ignore_index=True)
-    if out.empty:
-        raise InputError("no run of the curves and noise levels shown: run the whole sweep, without --where")
-    return out
+    return not_empty(out, f"no run of the curves and noise levels shown: {WHOLE}")
 
 
 def replaced(table: pd.DataFrame) -> str:

@@ -9,8 +9,8 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
-from bench.errors import InputError
 from figures.shared.figure import Figure
+from figures.shared.runs import WHOLE, not_empty
 
 RISKS = {"excess_risk": "average over users", "weighted_risk": "weighted by the users' numbers of examples"}
 LOOKS: dict[str, style.Look] = {
@@ -33,9 +33,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Return each risk by algorithm and noise, at the personalisation, clipping norm and step where it is the lowest,
     and the epsilon of the sampling that was done; local learning as a line of its own."""
     last = runs[(runs["rounds"] == runs["num_rounds"]) & runs["algorithm"].isin(LOOKS)]
-    local, shared = last["personalization"] == 0, last["personalization"] > 0
-    if not shared.any():
-        raise InputError("no runs with personalization > 0: run the whole sweep, without --where")
+    not_empty(last[last["personalization"] > 0], f"no runs with personalization > 0: {WHOLE}")
     setting = ["personalization", "clip_norm", "step_size"]
     last = last.assign(setting=last.groupby(setting).ngroup())
     local, shared = last["personalization"] == 0, last["personalization"] > 0

@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
+from bench.errors import InputError
+
 LEVEL = 0.025  # one-sided: a 95 % interval on one side of 0
 MOST_REPETITIONS = 10_000
 
@@ -23,8 +25,8 @@ ONE = "one repetition"
 COMPUTED = "computed, without randomness"
 
 
-class NotTestable(Exception):
-    """Runs that a claim needs are missing; the message says which."""
+class NotTestable(InputError):
+    """Runs that a figure or claim needs are missing; the message says which."""
 
 
 class Margin(NamedTuple):

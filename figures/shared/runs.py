@@ -11,6 +11,7 @@ import pyarrow as pa
 from bench.errors import InputError
 from bench.store import KEPT, SMOKE, kind_of, part_files
 from figures.shared.derived import derived
+from figures.shared.margins import NotTestable
 
 pa.set_memory_pool(pa.system_memory_pool())  # the default one asks for huge pages, which takes as long as reading
 REPOSITORY = Path(__file__).parents[2] / "results"  # there only where the suite runs from the project's repository
@@ -21,6 +22,7 @@ UNREAD = frozenset(
 )
 # Text as categories is selected and grouped several times as fast. Pandas 2 has groups for categories without rows.
 AS_CATEGORIES = int(pd.__version__.partition(".")[0]) >= 3
+WHOLE = "run the whole sweep, without --where"
 IN_REPOSITORY = "the committed ones are in the project's repository, folder results"
 
 
@@ -109,18 +111,26 @@ def matching(rows: pd.DataFrame, **values: Any) -> np.ndarray:
     )
 
 
+def not_empty(rows: pd.DataFrame, missing: str) -> pd.DataFrame:
+    """Return the rows, which must be there.
+
+    Raises:
+        NotTestable: where there are none; `missing` says what is missing.
+    """
+    if rows.empty:
+        raise NotTestable(missing)
+    return rows
+
+
 def runs_with(runs: pd.DataFrame, **values: Any) -> pd.DataFrame:
     """Return the runs with these values; a list allows any of its values.
 
     Raises:
-        InputError: where there are none.
+        NotTestable: where there are none.
     """
-    chosen = matching(runs, **values)
-    if not chosen.any():
-        condition = ", ".join(f"{name} = {value}" for name, value in values.items())
-        sweep = " ".join(runs["sweep"].unique())
-        raise InputError(f"no run of {sweep} with {condition}: run the whole sweep, without --where")
-    return runs[chosen]
+    condition = ", ".join(f"{name} = {value}" for name, value in values.items())
+    sweep = " ".join(runs["sweep"].unique())
+    return not_empty(runs[matching(runs, **values)], f"no run of {sweep} with {condition}: {WHOLE}")
 
 
 @derived
@@ -128,9 +138,6 @@ def at_end(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the runs after their last round.
 
     Raises:
-        InputError: where there are none.
+        NotTestable: where there are none.
     """
-    runs = runs[runs["rounds"] == runs["num_rounds"]]
-    if runs.empty:
-        raise InputError("no run has reached its last round: run the whole sweep, without --where")
-    return runs
+    return not_empty(runs[runs["rounds"] == runs["num_rounds"]], f"no run has reached its last round: {WHOLE}")
