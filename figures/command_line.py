@@ -10,8 +10,7 @@ import pandas as pd
 import typer
 from typer.core import TyperGroup
 
-from bench.analysis import style, tables
-from bench.analysis.saving import save_picture, save_printed
+from bench.analysis import style
 from bench.cli.options import Version
 from bench.cli.options import path as given_path
 from bench.errors import InputError, cannot_write, check_name, unknown_name
@@ -20,7 +19,7 @@ from bench.processes import side_by_side
 from bench.store import KEPT, SCALES
 from figures.shared import user_grids
 from figures.shared.drawn import JUDGED, RECORD, digest
-from figures.shared.figure import Figure, picture
+from figures.shared.figure import picture, save
 from figures.shared.runs import REPOSITORY, UNREAD, command, first_with, folders_of, no_results, runs_of
 
 DRAW = "draw"  # the default command
@@ -111,72 +110,25 @@ def check_width(width: float, names: list[str] | None) -> None:
             raise InputError(f"--width is for figures, {name} is a table: take its .tex")
 
 
-class Incomplete(InputError):
-    """A figure cannot be made from the available runs; other figures are still drawn."""
-
-
 class Drawn(NamedTuple):
-    """A figure that has been drawn.
+    """A figure that has been drawn, or is left out.
 
-    path: of the image.
+    name: of the figure.
+    path: of the image; None where it is left out.
     made_from: digest of its runs, for `record`; None for a PDF for print, whose folder keeps no record.
+    missing: why it is left out.
     """
 
-    path: Path
-    made_from: str | None
-
-
-def write_figure(
-    name: str,
-    figure: Figure,
-    made_of: tuple[pd.DataFrame, Path] | None,
-    results: Path,
-    scale: str | None,
-    out: Path | None,
-    width: float | None = None,
-    *,
-    pdf: bool = False,
-) -> Drawn:
-    """Draw one figure and write its files, or with a width only the PDF for print.
-
-    Args:
-        name: of the figure.
-        figure: the figure.
-        made_of: the runs that it shows, and the folder of their scale, as `runs_of` finds them.
-        results: the results folder.
-        scale: that was asked for.
-        out: folder to write to; default figures/ beside the runs.
-        width: in inches, for print.
-        pdf: whether a PDF is written beside the PNG.
-
-    Raises:
-        Incomplete: where the figure cannot be made from the available runs.
-        InputError: where a file cannot be read or written.
-    """
-    if made_of is None:
-        raise Incomplete(no_results(results, scale, figure.sweeps))
-    runs, scale_folder = made_of
-    drawn_from = digest(scale_folder, figure)
-    try:
-        drawing, table = picture(figure, runs, width)
-    except InputError as error:
-        raise Incomplete(f"{error} (`{command(results, scale_folder.name, figure.sweeps)}`)") from None
-    folder = out or scale_folder / "figures"
-    try:
-        if width is not None:
-            return Drawn(save_printed(drawing, folder, name, figure.alt), None)
-        path = save_picture(drawing, table, folder, name, figure.alt, pdf=pdf)[0]
-        if figure.printed:
-            tables.save(figure.printed(table), folder, name)
-    except OSError as error:
-        raise cannot_write(error, folder) from None
-    return Drawn(path, drawn_from)
+    name: str
+    path: Path | None
+    made_from: str | None = None
+    missing: str = ""
 
 
 def write_together(
     sweeps: tuple[str, ...], names: Sequence[str], results: Path, scale: str | None, *, every: bool, **options: Any
-) -> list[tuple[str, Drawn | Incomplete]]:
-    """Draw the figures that show the same sweeps, whose runs are read once.
+) -> list[Drawn]:
+    """Draw the figures that show the same sweeps, whose runs are read once, and write their files.
 
     Args:
         sweeps: that they show.
@@ -184,22 +136,31 @@ def write_together(
         results: the results folder.
         scale: that was asked for.
         every: whether a figure that cannot be made ends this.
-        options: further arguments of `write_figure`.
+        options: "out", the folder to write to, default figures/ beside the runs; "width" and "pdf" as for `save`.
 
     Raises:
-        Incomplete: with `every`, where a figure cannot be made from the available runs.
-        InputError: where a file cannot be read or written.
+        InputError: where a file cannot be read or written; with `every`, where a figure cannot be made from the
+            available runs.
     """
     from figures import FIGURES
 
     made_of, found = runs_of(results, scale, sweeps, UNREAD), []
+    out, width, pdf = options["out"], options["width"], options["pdf"]
     for name in names:
+        figure = FIGURES[name]
         try:
-            found.append((name, write_figure(name, FIGURES[name], made_of, results, scale, **options)))
-        except Incomplete as error:
+            if made_of is None:
+                raise no_results(results, scale, sweeps)
+            made_from = digest(made_of[1], figure) if width is None else None
+            made = picture(figure, made_of[0], width)
+        except InputError as error:
+            why = f"{error} (`{command(results, made_of[1].name, sweeps)}`)" if made_of else str(error)
             if every:
-                raise
-            found.append((name, error))
+                raise InputError(why) from None
+            found.append(Drawn(name, None, missing=why))
+            continue
+        path = save(name, figure, made, out or made_of[1] / "figures", width, pdf=pdf)
+        found.append(Drawn(name, path, made_from))
     return found
 
 
@@ -247,15 +208,15 @@ def draw(
     given = [(*group, results, scale) for group in by_sweeps(names or list(FIGURES)).items()]
     write = partial(write_together, every=bool(names), out=out, width=width, pdf=pdf)
     for found in side_by_side(write, given, None if len(given) >= WORTH_PROCESSES else 1):
-        for name, made in found:
-            if isinstance(made, Incomplete):
-                print(f"{name} is left out: {made}", file=sys.stderr)
+        for made in found:
+            if made.path is None:
+                print(f"{made.name} is left out: {made.missing}", file=sys.stderr)
                 continue
             print(made.path, flush=True)
             drawn += 1
             if made.made_from is not None:
                 try:
-                    record(made.path.parent / RECORD, name, made.made_from)
+                    record(made.path.parent / RECORD, made.name, made.made_from)
                 except OSError as error:
                     raise cannot_write(error, made.path.parent) from None
     if not drawn:

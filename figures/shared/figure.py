@@ -1,12 +1,14 @@
 """The type of a figure or table."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
-from bench.analysis import style
-from bench.errors import InputError, in_one_line
+from bench.analysis import style, tables
+from bench.analysis.saving import save_picture, save_printed
+from bench.errors import InputError, cannot_write, in_one_line
 
 
 class Figure(NamedTuple):
@@ -63,6 +65,43 @@ class Figure(NamedTuple):
         """
         with style.applied(width):
             return self.draw(table)
+
+
+def save(
+    name: str,
+    figure: Figure,
+    made: tuple[style.Sheet, pd.DataFrame],
+    folder: Path,
+    width: float | None = None,
+    *,
+    pdf: bool = False,
+) -> Path:
+    """Save a picture, its numbers and, of a table, the cells as Markdown and LaTeX; with a width only a PDF for print.
+
+    Args:
+        name: of the files.
+        figure: what is shown.
+        made: its drawing and its numbers, as of `picture`.
+        folder: where the files go.
+        width: in inches, for print.
+        pdf: whether a PDF is written beside the PNG.
+
+    Returns:
+        The path of the picture.
+
+    Raises:
+        InputError: where a file cannot be written.
+    """
+    drawing, table = made
+    try:
+        if width is not None:
+            return save_printed(drawing, folder, name, figure.alt)
+        path = save_picture(drawing, table, folder, name, figure.alt, pdf=pdf)[0]
+        if figure.printed:
+            tables.save(figure.printed(table), folder, name)
+    except OSError as error:
+        raise cannot_write(error, folder) from None
+    return path
 
 
 def picture(figure: Figure, runs: pd.DataFrame, width: float | None = None) -> tuple[style.Sheet, pd.DataFrame]:

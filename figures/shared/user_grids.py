@@ -7,12 +7,11 @@ import matplotlib.figure
 import pandas as pd
 
 from bench.analysis import style
-from bench.analysis.saving import save_picture, save_printed
-from bench.errors import InputError, cannot_write
+from bench.errors import InputError
 from bench.store import part_files
 from bench.store.requests import GridRequest, read_request
 from bench.sweeps.condition import condition
-from figures.shared.figure import Figure, picture
+from figures.shared.figure import Figure, picture, save
 
 
 def read(folders: Sequence[Path], where: str | None) -> tuple[pd.DataFrame, list[GridRequest]]:
@@ -132,13 +131,8 @@ def write(
     drawing, table = picture(figure, runs, width=width)
     first = folders[0] if folders[0].name not in ("", "..") else folders[0].resolve()
     folder = out or first.parent / "figures" / first.name
-    try:
-        if width is None:
-            with style.applied():
-                say_own(drawing, requests)
-            path = save_picture(drawing, table, folder, name, figure.alt, pdf=pdf)[0]
-        else:
-            path = save_printed(drawing, folder, name, figure.alt)
-    except OSError as error:
-        raise cannot_write(error, folder) from None
+    if width is None:
+        with style.applied():
+            say_own(drawing, requests)
+    path = save(name, figure, (drawing, table), folder, width, pdf=pdf)
     return path, not_shown(name, figure, runs, table, requests)

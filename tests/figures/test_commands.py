@@ -65,7 +65,7 @@ def drawn(monkeypatch):
         return [folder / f"{name}.png"]
 
     monkeypatch.setattr(Figure, "picture", lambda figure, table, width: None)
-    monkeypatch.setattr("figures.command_line.save_picture", save)
+    monkeypatch.setattr("figures.shared.figure.save_picture", save)
     return there
 
 

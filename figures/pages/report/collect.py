@@ -18,9 +18,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from bench.analysis import tables
 from bench.analysis.measured import PANEL, user_level_first
-from bench.analysis.saving import save_picture
 from bench.errors import InputError, in_one_line
 from bench.files import AS_TEXT, recorded
 from bench.store import KEPT, SMOKE, kind_of, part_files
@@ -29,7 +27,7 @@ from figures.claims import STATEMENTS, findings, recall, statements
 from figures.pages.board.tables import task_ranks
 from figures.pages.report.facts import COLUMNS, RUN, Facts, facts_of
 from figures.shared.drawn import RECORD, digest
-from figures.shared.figure import Figure
+from figures.shared.figure import Figure, save
 from figures.shared.paper import Paper
 from figures.shared.runs import UNREAD, command, first_with, folders_of, no_results, read, together
 from figures.shared.verdicts import ERROR, NO, OPEN, YES, Claim
@@ -406,12 +404,9 @@ def _is_current(path: Path, folder: Path, figure: Figure) -> bool:
 def _drawn_now(name: str, figure: Figure, table: pd.DataFrame) -> dict:
     """Return the picture and its files, drawn in a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        save_picture(figure.picture(table), table, place, name, figure.alt)
-        if figure.printed:
-            tables.save(figure.printed(table), place, name)
-        files = {end: path.read_bytes() for end in ENDINGS if (path := place / f"{name}.{end}").is_file()}
-        return {"picture": (place / f"{name}.png").read_bytes(), "files": files}
+        path = save(name, figure, (figure.picture(table), table), Path(folder))
+        files = {end: beside.read_bytes() for end in ENDINGS if (beside := path.with_suffix(f".{end}")).is_file()}
+        return {"picture": path.read_bytes(), "files": files}
 
 
 # ---- The board and comparisons ----
