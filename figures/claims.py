@@ -192,29 +192,23 @@ def judged(paper: str, runs: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, 
     for claim in PAPERS[paper].claims:
         of_sweep = runs_for(claim, runs)
         found, printed = judge(claim, of_sweep), claim.in_print()
-        about = None if of_sweep is None else claim.about(of_sweep)
-        said_in_print = ("", "", "")
+        row = {"paper": paper, "whose": claim.whose, "statement": claim.statement, "where": claim.where}
+        row |= {"claim": claim.text, "seen": found.seen, "differs": claim.settings.words, "why": found.why, "runs": "0"}
+        row["setting"] = claim.settings.whose if claim.statement else ""
         if printed:
             met = sum(part.value > 0 for part in printed[1:])
-            said_in_print = YES if printed[0].value > 0 else NO, met, len(printed) - 1
-        rows.append(
-            {
-                **{"paper": paper, "whose": claim.whose, "statement": claim.statement, "where": claim.where},
-                **{"claim": claim.text, "seen": found.seen},
-                **{"setting": claim.settings.whose if claim.statement else "", "differs": claim.settings.words},
-                **dict(zip(("published", "published_met", "published_of"), said_in_print, strict=True)),
-                **(numbers(found.margin, found.seen) if found.margin else dict.fromkeys(NUMBERS, "")),
-                "comparisons": len(found.margin.all) if found.margin else "",
-                "edges": rests_on(found.margin) if found.margin else "",
-                "why": found.why,
-                "source": "" if about is None else where_from(about)["source"],
-                "scale": "" if of_sweep is None else where_from(of_sweep)["scale"],
-                "runs": "0" if about is None else span(repetitions(about)),
-            }
-        )
+            row |= {"published": YES if printed[0].value > 0 else NO, "published_met": met}
+            row["published_of"] = len(printed) - 1
         if found.margin:
-            row = len(rows) - 1
-            parts += [{"row": row, "seen": verdict(part).seen, **numbers(part, "")} for part in found.margin.all]
+            compared = found.margin.all
+            parts += [{"row": len(rows), "seen": verdict(part).seen, **numbers(part, "")} for part in compared]
+            row |= numbers(found.margin, found.seen)
+            row |= {"comparisons": len(compared), "edges": rests_on(found.margin)}
+        if of_sweep is not None:
+            about = claim.about(of_sweep)
+            row |= {"source": where_from(about)["source"], "scale": where_from(of_sweep)["scale"]}
+            row["runs"] = span(repetitions(about))
+        rows.append(dict.fromkeys(COLUMNS, "") | row)
     behind = pd.DataFrame(parts, columns=["row", "seen", *NUMBERS]).drop(columns=["needed", "basis"])
     return pd.DataFrame(rows, columns=COLUMNS).astype(str), behind.astype(str)
 
@@ -251,18 +245,11 @@ def runs_for(claim: Claim, runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame | N
     return together([runs[sweep] for sweep in claim.sweeps])
 
 
-def deviations_of(paper: str, runs: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, list[str]]:
-    """Return the deviations of the runs from published points, and the figures left out; empty without published
-    curves."""
-    deviations = PAPERS[paper].deviations
-    return deviations(runs) if deviations else (pd.DataFrame(), [])
-
-
 class Findings(NamedTuple):
     """The verdicts on a paper from some runs.
 
     verdicts, comparisons: as of `judged`.
-    deviations, left_out: as of `deviations_of`.
+    deviations, left_out: as of `Paper.deviations`.
     """
 
     verdicts: pd.DataFrame
@@ -278,7 +265,7 @@ def findings(paper: str, runs: Mapping[str, pd.DataFrame]) -> Findings:
         paper: its short name.
         runs: sweep -> its runs; a sweep without results is left out.
     """
-    return Findings(*judged(paper, runs), *deviations_of(paper, runs))
+    return Findings(*judged(paper, runs), *PAPERS[paper].deviations(runs))
 
 
 def findings_in(paper: str, folders: Mapping[str, Path]) -> Findings:
@@ -359,7 +346,7 @@ def recall(paper: str, folders: Mapping[str, Path], folder: Path) -> tuple[pd.Da
     if not path.is_file() or recorded(folder / JUDGED).get(paper) != judged_from(paper, folders):
         return None
     table, far = written(path, f"run `python -m figures claims {paper}`"), folder / f"claims_{paper}_deviations.csv"
-    return table, pd.read_csv(far) if PAPERS[paper].deviations and far.is_file() else pd.DataFrame()
+    return table, pd.read_csv(far) if far.is_file() else pd.DataFrame()
 
 
 def join(tables: Mapping[str, pd.DataFrame], folder: Path) -> pd.DataFrame:

@@ -2,7 +2,6 @@
 
 from figures.mrmtl import claims, curves
 from figures.shared.paper import Paper
-from figures.shared.published import numbers
 
 PAPER = Paper(
     name="mrmtl",
@@ -15,7 +14,6 @@ PAPER = Paper(
     state="MR-MTL, FedAvg and private local learning on School; no other data set, no clustering",
     figures={"mrmtl_lambda": curves.FIGURE},
     claims=claims.CLAIMS,
-    published=lambda: numbers("figures.mrmtl"),
     exception="The ε of 6 is proven for Poisson samples; for the shuffled batches of the paper it is 19.",
     found=(
         "On the School data the published errors at ε = 6 are reproduced within their spread, and models that are "

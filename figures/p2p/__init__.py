@@ -12,7 +12,6 @@ from figures.p2p import (
     fig4,
     perturbed,
     private,
-    published,
     table1,
 )
 from figures.shared.paper import Paper
@@ -41,7 +40,6 @@ PAPER = Paper(
     },
     claims=claims.CLAIMS,
     deviations=deviations.deviations,
-    published=published.all_points,
     exception="The published noise is up to 1,000 times too small for its ε.",
     found=(
         "The noise is calibrated to gradients of norm 1, which only inputs of norm 1 have. No range of the inputs that "

@@ -7,14 +7,9 @@ edge of a group of agents. Table 1 is as printed.
 
 import pandas as pd
 
-from figures.shared.published import PUBLISHED, numbers, of_figure
+from figures.shared.published import PUBLISHED, of_figure
 
 PACKAGE = "figures.p2p"
-
-
-def all_points() -> pd.DataFrame:
-    """Return the points of all figures and of the table, "figure" with the columns of `published`."""
-    return numbers(PACKAGE)
 
 
 def published(figure: str) -> pd.DataFrame:

@@ -8,7 +8,6 @@ from figures.pfl import (
     normalisation,
     one_client,
     overlap,
-    published,
     small_epsilon,
     splits_curves,
     tables,
@@ -39,7 +38,6 @@ PAPER = Paper(
         "pfl_small_epsilon": small_epsilon.FIGURE,
     },
     claims=claims.CLAIMS,
-    published=published.all_cells,
     exception=(
         "The ε holds for an example that one client has. Clients' data overlap: for the example in the most clients, "
         "2.93 becomes 8 with ten clients and 20 with 100."

@@ -10,14 +10,9 @@ Each is the mean of ten runs. The paper contradicts itself in places:
 
 import pandas as pd
 
-from figures.shared.published import numbers, of_figure
+from figures.shared.published import of_figure
 
 PACKAGE = "figures.pfl"
-
-
-def all_cells() -> pd.DataFrame:
-    """Return the cells of all tables, "figure" with the columns of `published_cells`."""
-    return numbers(PACKAGE)
 
 
 def published_cells(figure: str) -> pd.DataFrame:

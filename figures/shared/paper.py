@@ -24,8 +24,7 @@ class Paper(NamedTuple):
     figures: name on the command line -> figure, in the paper's order.
     claims: the paper's claims, and those tested beyond it.
     deviations: sweep -> its runs, to the largest deviation of every curve from the published points, and a sentence
-        for each figure that the runs cannot make; None where no curves are published in numbers.
-    published: the numbers that it published, as the file published.csv beside it has them; None without any.
+        for each figure that the runs cannot make; both empty where no curves are published in numbers.
     """
 
     name: str
@@ -38,8 +37,7 @@ class Paper(NamedTuple):
     state: str
     figures: Mapping[str, Figure]
     claims: list[Claim]
-    deviations: Callable[[Mapping[str, pd.DataFrame]], tuple[pd.DataFrame, list[str]]] | None = None
-    published: Callable[[], pd.DataFrame] | None = None
+    deviations: Callable[[Mapping[str, pd.DataFrame]], tuple[pd.DataFrame, list[str]]] = lambda _: (pd.DataFrame(), [])
     found: str = ""
     exception: str = ""
     lead: str = ""
