@@ -6,8 +6,10 @@ import pandas as pd
 
 from bench.errors import InputError
 from bench.papers import SWEEPS
+from bench.papers.ppsgd.grid import norm_shown
 from bench.store import part_files
-from figures.ppsgd.common import CLIP_NORM, CLIP_NORMS, PUBLISHED
+from figures.pfl.common import TABLES
+from figures.ppsgd.common import PUBLISHED
 from figures.shared.runs import AS_CATEGORIES
 
 GRIDS = {
@@ -21,7 +23,6 @@ TUNED = {"alpha": "personalization", "sigma": "noise_multiplier", "steps": "step
 LEGENDS = tuple(f"legend_{name}" for name in TUNED.values())
 READ = ("delta_std", "clip_norm", "rounds", "num_rounds", *TUNED.values(), *LEGENDS)  # besides what identifies a run
 PAPER = "paper"  # the scale with the published grid
-TABLES = ("pfl_table2", "pfl_table3", "pfl_table4", "pfl_table5")
 
 
 def of_grids(folder: Path) -> pd.DataFrame:
@@ -35,18 +36,17 @@ def of_grids(folder: Path) -> pd.DataFrame:
     for figure, sweep in GRIDS.items():
         grid = SWEEPS[sweep](PAPER).entries[PUBLISHED].points
         names = {word: f"legend_{name}" if f"legend_{name}" in grid else name for word, name in TUNED.items()}
-        norm = CLIP_NORMS.get(sweep, CLIP_NORM)
+        norm = norm_shown(sweep)
         asked = grid[grid["clip_norm"] == norm]
         runs = _finished(folder, sweep)
         found = runs[(runs["algorithm"] == PUBLISHED) & (runs["clip_norm"] == norm)]
         columns = [*names.values(), *(name for name in ("delta_std",) if name in asked)]
         published = _combinations(asked, columns)
-        cells = {word: f"{len(_run(found, asked, name))} of {asked[name].nunique()}" for word, name in names.items()}
+        cells = {word: _values_run(found, asked, name) for word, name in names.items()}
+        cells["clipping norms"] = _values_run(runs, grid, "clip_norm")
         done = len(published & _combinations(found, columns))
-        norms = f"{len(_run(runs, grid, 'clip_norm'))} of {grid['clip_norm'].nunique()}"
         seeds = f"{found.groupby('point', observed=True)[['trial', 'seed']].nunique().max(axis=1).max()}"
-        rows.append({"figure": figure} | cells | {"clipping norms": norms, "share": _percent(done, len(published))})
-        rows[-1]["repetitions"] = seeds
+        rows.append({"figure": figure} | cells | {"share": _percent(done, len(published)), "repetitions": seeds})
     return pd.DataFrame(rows)
 
 
@@ -66,16 +66,9 @@ def of_tables(folder: Path) -> pd.DataFrame:
         cells = cells[cells["program"].isna()] if "program" in cells else cells
         done, full = int((cells["repetitions"] > 0).sum()), int((cells["repetitions"] >= 10).sum())
         seeds = cells.loc[cells["repetitions"] > 0, "repetitions"].astype(int)
-        span = f"{seeds.min()} to {seeds.max()}"
-        rows.append(
-            {
-                "table": name[-1],
-                "cells": f"{done} of {len(cells)}",
-                "share": _percent(done, len(cells)),
-                "with ten runs, as published": f"{full}",
-                "repetitions": span,
-            }
-        )
+        run = {"cells": f"{done} of {len(cells)}", "share": _percent(done, len(cells))}
+        run |= {"with ten runs, as published": f"{full}", "repetitions": f"{seeds.min()} to {seeds.max()}"}
+        rows.append({"table": name[-1]} | run)
     return pd.DataFrame(rows)
 
 
@@ -86,16 +79,13 @@ def _finished(folder: Path, sweep: str) -> pd.DataFrame:
     return rows[rows["rounds"] == rows["num_rounds"]]
 
 
-def _run(runs: pd.DataFrame, grid: pd.DataFrame, name: str) -> set[float]:
-    return _rounded(runs[name]) & _rounded(grid[name])
-
-
-def _rounded(values: pd.Series) -> set[float]:
-    """Return values to nine digits, in which those of runs and of grids agree."""
-    return {float(f"{value:.9g}") for value in values.dropna()}
+def _values_run(runs: pd.DataFrame, grid: pd.DataFrame, name: str) -> str:
+    asked = _combinations(grid, [name])
+    return f"{len(_combinations(runs, [name]) & asked)} of {len(asked)}"
 
 
 def _combinations(table: pd.DataFrame, columns: list[str]) -> set[tuple[float, ...]]:
+    """Return the combinations of values to nine digits, in which those of runs and of grids agree."""
     unique = table[columns].drop_duplicates()
     return {tuple(float(f"{value:.9g}") for value in row) for row in unique.itertuples(index=False)}
 

@@ -6,23 +6,24 @@ import numpy as np
 
 from bench.papers import SWEEPS
 from bench.papers.ppsgd import reference
+from bench.papers.ppsgd.grid import norm_shown
 from bench.perf.measure import Grid, Measurement, against_loop
 from bench.sweeps.points import resolve
 
 
-def published_grid(sweep_name: str, clip_norm: float) -> Grid:
-    """Return the points of a published grid at one clipping norm, on its first task, up to the first evaluation."""
+def published_grid(sweep_name: str) -> Grid:
+    """Return the points of a published grid at the clipping norm shown, on its first task, up to the first evaluation."""
     sweep = SWEEPS[sweep_name]("paper")
     tasks = {name: sweep.task(name, 0) for name in sweep.tasks}
     name = next(iter(tasks))
     resolved = resolve(sweep._replace(entries={"PPSGD": sweep.entries["PPSGD"]}), tasks)[name]
-    points = [point for point in resolved if point.args["clip_norm"] == clip_norm]
+    points = [point for point in resolved if point.args["clip_norm"] == norm_shown(sweep_name)]
     return Grid(tasks[name], points, points[0].eval_every, points[0].eval_every)
 
 
 def synthetic_grid() -> Grid:
     """Return the grid of Figure 1a: 1,000 users, 100 features, everybody in every round."""
-    return published_grid("ppsgd_synthetic", 10)._replace(num_rounds=50)
+    return published_grid("ppsgd_synthetic")._replace(num_rounds=50)
 
 
 def ppsgd_synthetic() -> list[Measurement]:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from bench.analysis.select import REPETITION
 from bench.errors import InputError
+from bench.papers.ppsgd.grid import norm_shown
 from figures.shared.derived import derived
 from figures.shared.figure import Figure
 from figures.shared.runs import WHOLE, not_empty, runs_with
@@ -21,8 +22,6 @@ from figures.shared.runs import WHOLE, not_empty, runs_with
 LOCAL, GLOBAL = 0.0, math.inf
 ALONE = "Learning alone"
 PUBLISHED, FURTHER = "PPSGD", "PPSGD, further step sizes"  # the published grid, and what lies beyond it
-CLIP_NORM = 10.0
-CLIP_NORMS = {"ppsgd_tags": 0.01, "ppsgd_tags_made_up": 0.01, "ppsgd_cnn": 0.1}  # shown, where it is another
 EPSILONS = ["epsilon", "epsilon_sampler", "epsilon_tight", "epsilon_worst_case"]
 HELD_OUT = "validation_accuracy_by_size"
 BY_SIZE = "weighs users by their training examples"
@@ -110,7 +109,7 @@ def ppsgd_runs(
         InputError: where there are none.
     """
     if clip_norm is None:
-        clip_norm = CLIP_NORMS.get(next(iter(runs["sweep"]), ""), CLIP_NORM)
+        clip_norm = norm_shown(next(iter(runs["sweep"]), ""))
     names = [PUBLISHED, FURTHER] if further else [PUBLISHED]
     rows = runs_with(runs, algorithm=names, clip_norm=clip_norm)
     if legend and "legend_personalization" in rows and rows["legend_personalization"].notna().all():
