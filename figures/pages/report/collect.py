@@ -25,7 +25,7 @@ from bench.store import KEPT, SMOKE, kind_of, part_files
 from figures import PAPERS
 from figures.claims import STATEMENTS, findings, recall, statements
 from figures.pages.board.tables import task_ranks
-from figures.pages.report.facts import COLUMNS, RUN, Facts, facts_of
+from figures.pages.report.facts import COLUMNS, RUN, Facts
 from figures.shared.drawn import RECORD, digest
 from figures.shared.figure import Figure, save
 from figures.shared.paper import Paper
@@ -235,7 +235,7 @@ class Place(NamedTuple):
         """Return the facts of the runs of sweeps; None where there are none."""
         folder = self.folder(*sweeps) if sweeps else None
         parts = [tuple(part_files.parts_in(folder / sweep)) for sweep in sweeps] if folder else []
-        return facts_of(together([_origins(paths) for paths in parts if paths])) if folder else None
+        return Facts(together([_origins(paths) for paths in parts if paths])) if folder else None
 
 
 @cache  # figures share sweeps

@@ -1,7 +1,5 @@
 """The provenance of a result: its data, scale, repetitions, code, machine, date and run time."""
 
-from dataclasses import dataclass
-
 import pandas as pd
 
 from bench.analysis.select import REPETITION, repetitions, span
@@ -12,24 +10,23 @@ COLUMNS = (  # that the facts follow from, besides those that all runs have
 )
 
 
-@dataclass(frozen=True)
 class Facts:
-    """The provenance of the runs behind a figure; every tuple has distinct values in order.
+    """The provenance of the runs behind a figure; several values of a kind are distinct and in order, and none where
+    their column is missing.
 
     repetitions: of the points, the fewest and the most.
     wall_s: seconds of all runs together, without compilation.
     newest: the date of the newest run, "2026-11-20".
     """
 
-    sources: tuple[str, ...]
-    scales: tuple[str, ...]
-    num_runs: int
-    repetitions: tuple[int, int]
-    commits: tuple[str, ...]
-    jax_versions: tuple[str, ...]
-    devices: tuple[str, ...]
-    newest: str
-    wall_s: float
+    def __init__(self, runs: pd.DataFrame):
+        single = runs.drop_duplicates(RUN)
+        made = single.drop_duplicates([name for name in RUN if name != "sweep"])  # two sweeps can share runs by a copy
+        columns = (_values(runs, name) for name in COLUMNS[:-1])
+        self.sources, self.scales, self.commits, self.jax_versions, self.devices, dates = columns
+        self.num_runs, self.repetitions = len(single), repetitions(single)
+        self.newest = max(dates, default="")
+        self.wall_s = float(made["wall_s"].sum()) if "wall_s" in made else 0.0
 
     @property
     def words(self) -> dict[str, str]:
@@ -43,23 +40,6 @@ class Facts:
             "Device": ", ".join(self.devices),
             "Newest run": self.newest,
         }
-
-
-def facts_of(runs: pd.DataFrame) -> Facts:
-    """Return the facts of a table of runs; facts whose column is missing are empty."""
-    single = runs.drop_duplicates(RUN)
-    made = single.drop_duplicates([name for name in RUN if name != "sweep"])  # two sweeps can share runs by a copy
-    return Facts(
-        sources=_values(runs, "source"),
-        scales=_values(runs, "scale"),
-        num_runs=len(single),
-        repetitions=repetitions(single),
-        commits=_values(runs, "commit"),
-        jax_versions=_values(runs, "jax_version"),
-        devices=_values(runs, "device"),
-        newest=max(_values(runs, "date"), default=""),
-        wall_s=float(made["wall_s"].sum()) if "wall_s" in made else 0.0,
-    )
 
 
 def _values(runs: pd.DataFrame, name: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from bench.analysis.select import span
 from figures import PAPERS
 from figures.pages import html
 from figures.pages.report.collect import Drawn, one_panel
-from figures.pages.report.facts import duration, facts_of
+from figures.pages.report.facts import Facts, duration
 
 
 def test_formulas_become_what_a_browser_shows():
@@ -43,9 +43,9 @@ def test_facts_count_runs_once():
             "date": ["2026-01-01", "2026-01-01", "2026-02-01", "2025-12-01"],
         }
     )
-    facts = facts_of(runs)
+    facts = Facts(runs)
     assert (facts.num_runs, facts.wall_s) == (3, 7.0)
-    copied = facts_of(pd.concat([runs, runs[runs["point"] == "a"].assign(sweep="another")]))
+    copied = Facts(pd.concat([runs, runs[runs["point"] == "a"].assign(sweep="another")]))
     assert (copied.num_runs, copied.wall_s) == (5, 7.0)
     assert (facts.repetitions, facts.newest) == ((1, 2), "2026-02-01")
     assert (facts.commits, facts.devices) == ((), ())
