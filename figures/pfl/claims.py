@@ -1,7 +1,7 @@
 """What Bhaskar et al. 2025 state of their experiments, by data set, and the checks."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
@@ -44,24 +44,15 @@ def _private(cells: Cells) -> tuple[float, ...]:
 # ---- Tables 2 to 4 ----
 
 
-def _over_others(cells: Cells, epsilons: Sequence[float], sign: int) -> list[Margin]:
-    """(1, 20) minus each other split at these epsilons, or with sign -1 each other split minus (1, 20)."""
+def best_split(cells: Cells, private: bool = True) -> list[Margin]:
+    """(1, 20) minus each other split, in every private column; or each other split minus (1, 20), without privacy."""
+    epsilons, sign = (_private(cells), 1) if private else ([np.inf], -1)
     return [
         cells.difference({(epsilon, 1, K, model): sign, (epsilon, epochs, K, model): -sign})
         for epsilon in epsilons
         for model in MODELS
         for epochs in EPOCHS[1:]
     ]
-
-
-def always_best(cells: Cells) -> list[Margin]:
-    """(1, 20) minus each other split, in every private column."""
-    return _over_others(cells, _private(cells), 1)
-
-
-def not_best_without(cells: Cells) -> list[Margin]:
-    """Each other split minus (1, 20), without privacy."""
-    return _over_others(cells, [np.inf], -1)
 
 
 def least_lost(cells: Cells) -> list[Margin]:
@@ -204,13 +195,13 @@ OF_SPLITS: tuple[Any, ...] = (
         "best across all methods",
         "Theorem 2, section 6.1",
         "(1, 20) is the best split in every private column",
-        always_best,
+        best_split,
     ),
     (
         "Without noise (1, T) is not always the best",
         "section 6.1",
         "without privacy another split than (1, 20) is the best of some model",
-        not_best_without,
+        partial(best_split, private=False),
         some,
     ),
     (
