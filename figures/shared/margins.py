@@ -8,6 +8,7 @@ differences to be normal. Those that are skewed towards the side of a verdict ar
 
 import functools
 import math
+import operator
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -64,11 +65,6 @@ class Margin(NamedTuple):
     comparison: str = ""
     threshold: float = 0.0
     parts: tuple["Margin", ...] = ()
-
-    @property
-    def decided(self) -> bool:
-        """Whether chance over repetitions is unlikely to explain the margin, one way or the other."""
-        return min(self.p_holds, self.p_fails) < LEVEL
 
     @property
     def estimate(self) -> float:
@@ -219,13 +215,7 @@ def _combined(margins: Iterable[Margin], sign: int) -> Margin:
     margins = [margin for margin in margins if not np.isnan(margin.value)]
     if not margins:
         raise NotTestable("no repetition has everything that is compared")
-
-    def p_for(margin: Margin) -> float:
-        return margin.p_holds if sign > 0 else margin.p_fails
-
-    def p_against(margin: Margin) -> float:
-        return margin.p_fails if sign > 0 else margin.p_holds
-
+    p_for, p_against = map(operator.attrgetter, ("p_holds", "p_fails")[::sign])
     against, count = [m for m in margins if (m.value > 0) == (sign < 0)], len(margins)
     if against:
         one, times = min(against, key=lambda m: (p_against(m), sign * m.value)), count
