@@ -12,7 +12,7 @@ from bench.sweeps.points import resolve
 
 
 def published_grid(sweep_name: str) -> Grid:
-    """Return the points of a published grid at the clipping norm shown, on its first task, up to the first evaluation."""
+    """Return the points of a published grid at the norm shown, on its first task, up to the first evaluation."""
     sweep = SWEEPS[sweep_name]("paper")
     tasks = {name: sweep.task(name, 0) for name in sweep.tasks}
     name = next(iter(tasks))

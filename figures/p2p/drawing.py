@@ -1,6 +1,5 @@
 """The look of the figures of Bellet et al. 2018: a colour and a marker for each series, published curves paler."""
 
-import itertools
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -36,11 +35,7 @@ NAMES = {
 
 def looks(series: Iterable[str]) -> dict[str, style.Look]:
     """Return a look for each series: its own, or the next of the ordered colours."""
-    series = list(series)
-    ordered = [name for name in series if name not in LOOKS]
-    scale = zip(itertools.cycle(SCALE), itertools.cycle(MARKERS), strict=False)
-    further = {name: {"color": color, "marker": marker} for name, (color, marker) in zip(ordered, scale, strict=False)}
-    return {name: LOOKS.get(name) or further[name] for name in series}
+    return style.looks(series, LOOKS, SCALE, MARKERS)
 
 
 def budgets(table: pd.DataFrame) -> list[str]:

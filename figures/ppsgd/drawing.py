@@ -1,7 +1,7 @@
 """The look of the figures of Bietti et al. 2022: a colour and a marker for each personalisation, epsilon in green."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -38,13 +38,7 @@ OTHER_MARKERS = "*hXpd8"
 def looks(curves: Iterable[float]) -> dict[float, style.Look]:
     """Return a look for each personalisation: its own, or the next of the looks for values that the paper does not
     have."""
-    curves = list(curves)
-    others = [a for a in curves if a not in PERSONALIZATION]
-    further: dict[float, style.Look] = {
-        a: {"color": OTHER_COLORS[place % 6], "marker": OTHER_MARKERS[(place + place // 6) % 6]}
-        for place, a in enumerate(others)
-    }
-    return {a: PERSONALIZATION.get(a) or further[a] for a in curves}
+    return style.looks(curves, PERSONALIZATION, OTHER_COLORS, OTHER_MARKERS)
 
 
 def personalization_label(a: float) -> str:
@@ -56,9 +50,9 @@ def personalization_label(a: float) -> str:
     return rf"$\alpha Q = {a:g}$"
 
 
-def personalization_handles(curves: Iterable[float]) -> list[Line2D]:
-    """Legend entries of the curves."""
-    return [Line2D([], [], label=personalization_label(a), **look) for a, look in looks(curves).items()]
+def alpha_handles(of: Mapping[float, style.Look], ratio: float = 1.0) -> list[Line2D]:
+    """Legend entries of personalisations with their looks, which are `ratio` times alpha Q."""
+    return [Line2D([], [], label=personalization_label(a / ratio), **look) for a, look in of.items()]
 
 
 def curves(ax: Axes, table: pd.DataFrame, x: str, y: str, order: Sequence[float], tunings: Sequence[str]) -> None:

@@ -10,7 +10,6 @@ representation stays random, far below all; large alpha best where privacy is we
 from collections.abc import Sequence
 
 import pandas as pd
-from matplotlib.lines import Line2D
 
 from figures.ppsgd import common, drawing, rounds
 
@@ -35,19 +34,13 @@ def table(
     return pd.concat(tables, ignore_index=True).assign(num_epochs=runs["num_epochs"].max(), steps_run=number)
 
 
-def handles(curves) -> list[Line2D]:
-    """Legend entries of the ratios alpha Q, which are a tenth of what the program calls a."""
-    looks = drawing.looks(curves)
-    return [Line2D([], [], label=drawing.personalization_label(a / NUM_SAMPLED), **looks[a]) for a in looks]
-
-
 def draw(table: pd.DataFrame, panels: Sequence[float], curves: Sequence[float]):
     """A column for each noise level, with epsilon below; solid as the paper tuned, dotted on held-out data."""
     return rounds.draw(
         table[table["steps"] == WIDER],
         panels,
         curves,
-        handles=handles(curves),
+        handles=drawing.alpha_handles(drawing.looks(curves), ratio=NUM_SAMPLED),
         title="Personalised private SGD, digits by writer, CNN (Bietti et al. 2022, Fig. 1d)",
         notes=[
             f"{table['num_epochs'].iloc[0]:g} passes over the data (paper: 20).",

@@ -11,7 +11,7 @@ import pandas as pd
 
 from bench.analysis import select, style
 from bench.errors import InputError
-from figures.ppsgd import common
+from figures.ppsgd import common, drawing
 from figures.ppsgd import fig2_digits as one
 from figures.ppsgd.fig1d import GRID, NUM_SAMPLED, WIDER
 from figures.shared.figure import Figure
@@ -53,11 +53,12 @@ def draw(table: pd.DataFrame):
             _set_height(ax, rows)
     axes[0].set_ylabel("final test accuracy")
     counts = whole.groupby("sweep", sort=False)["repetitions"].max().map("{:g}".format)
+    looks = one.looks(style.present(table, "personalization", CURVES))
     return style.finish(
         figure,
         table,
         f"Accuracy against privacy, {common.TUNING_TITLES[tunings[0]]} (Bietti et al. 2022, Fig. 2)",
-        [one.handles(style.present(table, "personalization", CURVES)), one.further_handles(table)],
+        [drawing.alpha_handles(looks), one.further_handles(table)],
         common.EPSILON_NOTE,
         differs=f"{common.replaced(table)} {one.BLACK}".strip(),
         unequal=f"({', '.join(counts)} in the columns)",

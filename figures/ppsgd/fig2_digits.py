@@ -36,11 +36,6 @@ def looks(curves: Iterable[float]) -> dict[float, style.Look]:
     return {a: {**look, "color": colors[a]} for a, look in own.items()}
 
 
-def handles(curves: Iterable[float]) -> list[Line2D]:
-    """Legend entries of the curves."""
-    return [Line2D([], [], label=drawing.personalization_label(a), **look) for a, look in looks(curves).items()]
-
-
 def table(runs: pd.DataFrame, clip_norm: float | None = None, *, further: bool = False) -> pd.DataFrame:
     """Final accuracy by personalisation, noise and way of tuning, and the black curve with personalization NaN.
 
@@ -94,7 +89,10 @@ def draw(table: pd.DataFrame, curves=CURVES):
         figure,
         table,
         f"Digits by writer, linear: {common.TUNING_TITLES[label]} (Bietti et al. 2022, Fig. 2)",
-        [handles(style.present(table, "personalization", curves)), further_handles(table)],
+        [
+            drawing.alpha_handles(looks(style.present(table, "personalization", curves))),
+            further_handles(table),
+        ],
         alone_note(table),
         common.EPSILON_NOTE,
         differs=f"{common.replaced(table)} {BLACK}".strip(),

@@ -92,7 +92,7 @@ def draw(
         notes: in the footer, between the note on the data and the notes that all of these figures have.
         grid: what step sizes are chosen from, in words.
     """
-    handles = handles or drawing.personalization_handles(curves)
+    handles = handles or drawing.alpha_handles(drawing.looks(curves))
     chosen_once = table["step_chosen"] == ONCE if "step_chosen" in table else pd.Series(False, table.index)
     table, once = table[~chosen_once], table[chosen_once]
     tunings, looks = style.present(table, "tuned_on", common.TUNINGS), drawing.looks(curves)

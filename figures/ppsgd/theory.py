@@ -92,7 +92,7 @@ def budget_name(epsilon: float) -> str:
 
 def handles(divisor: str) -> list[Line2D]:
     """Legend entries of the curves, whose ratios are alpha times this divisor, and of the bound."""
-    curves = drawing.personalization_handles(CURVES)
+    curves = drawing.alpha_handles(drawing.looks(CURVES))
     for handle in curves:
         handle.set_label(str(handle.get_label()).replace("Q", divisor))
     return [*curves, Line2D([], [], color="#444444", **BOUND, label="bound")]
