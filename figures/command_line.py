@@ -293,11 +293,7 @@ def claims(
 
 
 @app.command()
-def report(
-    results: Results = Path("results"),
-    out: Page = None,
-    scale: Scale = None,
-) -> None:
+def report(results: Results = Path("results"), out: Page = None, scale: Scale = None) -> None:
     """Write an HTML page with all claims, figures, tables and comparisons, and a folder of its files.
 
     What the repository has decided comes first, and what was run here beside it. The exit status is 1

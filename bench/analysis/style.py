@@ -514,12 +514,7 @@ UNEQUAL = "(more of some numbers than of others)"
 
 
 def footer(
-    figure: Sheet,
-    table: pd.DataFrame,
-    *notes: str,
-    differs: str = "",
-    bands: str = "bands",
-    unequal: str = UNEQUAL,
+    figure: Sheet, table: pd.DataFrame, *notes: str, differs: str = "", bands: str = "bands", unequal: str = UNEQUAL
 ) -> None:
     """Write under the figure, in at most two lines, its repetitions and what differs from the paper. Source, scale,
     further notes and where panels cut something off are kept in `figure.notes`.

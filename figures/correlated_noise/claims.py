@@ -58,11 +58,7 @@ CLAIMS = [
         ours(f"{text} at every proven epsilon", digits.SWEEP, accuracy, ahead(first, second))
         for text, first, second in (
             ("Users who take turns are served better than by the published queue", digits.CYCLIC, digits.QUEUE),
-            (
-                "With users in turn banded noise is more accurate than independent noise",
-                digits.BANDED,
-                digits.CYCLIC,
-            ),
+            ("With users in turn banded noise is more accurate than independent noise", digits.BANDED, digits.CYCLIC),
         )
     ),
 ]

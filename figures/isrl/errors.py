@@ -12,10 +12,7 @@ from figures.shared.figure import Figure
 
 SWEEP = "isrl_odd_even"
 ALL, SOME = 25, 18  # silos that answer in a round, of 25
-ANSWERING = {
-    ALL: "all silos answer (Gao et al. 2024, Fig. 2)",
-    SOME: "18 of 25 silos answer (Gao et al. 2024, Fig. 3)",
-}
+ANSWERING = {ALL: "all silos answer (Gao et al. 2024, Fig. 2)", SOME: "18 of 25 silos answer (Gao et al. 2024, Fig. 3)"}
 SOLID = [ONE_PASS, LOCALIZED, MULTI_PASS]
 TITLES = {
     PUBLISHED: "noise by the authors' zCDP form: equal nominal $\\varepsilon$",

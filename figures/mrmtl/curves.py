@@ -18,10 +18,7 @@ SWEEP = "mrmtl_school"
 MR_MTL, FEDAVG, LOCAL = "MR-MTL", "FedAvg", "Local"
 METRIC = "test_squared_error"
 STEP = 0.01  # of the published numbers
-SAMPLERS: dict[str, style.Look] = {
-    "shuffled": {"color": "#c8443c"},
-    "poisson": {"color": "#12355b"},
-}
+SAMPLERS: dict[str, style.Look] = {"shuffled": {"color": "#c8443c"}, "poisson": {"color": "#12355b"}}
 WORDS = {"shuffled": "shuffled batches, as published", "poisson": "Poisson samples, proven"}
 CROSSES = {MR_MTL: "x", FEDAVG: "+", LOCAL: "*"}  # of published numbers
 LOOKS: dict[str, style.Look] = {

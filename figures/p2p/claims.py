@@ -93,11 +93,7 @@ CLAIMS = [
                 "lower objective",
                 "A good private warm start can lead to lower values of the objective with fewer iterations",
             ),
-            (
-                "test_accuracy",
-                "higher accuracy",
-                "The gain in test accuracy by the private warm start is significant",
-            ),
+            ("test_accuracy", "higher accuracy", "The gain in test accuracy by the private warm start is significant"),
         )
     ),
     Claim(

@@ -61,10 +61,7 @@ def draw(table: pd.DataFrame, panels: Sequence[float], curves: Sequence[float]):
         table,
         "Personalised private SGD, synthetic stream (Bietti et al. 2022, Fig. 1a)",
         [
-            [
-                *drawing.alpha_handles(drawing.looks(curves)),
-                Line2D([], [], label="floor of global learning", **FLOOR),
-            ],
+            [*drawing.alpha_handles(drawing.looks(curves)), Line2D([], [], label="floor of global learning", **FLOOR)],
             [*drawing.tuning_handles(tunings, TUNING_TITLES), *drawing.epsilon_handles()],
         ],
         "Every point of a curve has its own best step size. Most of the spread comes from the parameters drawn, which "

@@ -89,10 +89,7 @@ def draw(table: pd.DataFrame, curves=CURVES):
         figure,
         table,
         f"Digits by writer, linear: {common.TUNING_TITLES[label]} (Bietti et al. 2022, Fig. 2)",
-        [
-            drawing.alpha_handles(looks(style.present(table, "personalization", curves))),
-            further_handles(table),
-        ],
+        [drawing.alpha_handles(looks(style.present(table, "personalization", curves))), further_handles(table)],
         alone_note(table),
         common.EPSILON_NOTE,
         differs=f"{common.replaced(table)} {BLACK}".strip(),

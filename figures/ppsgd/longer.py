@@ -38,10 +38,7 @@ def draw(table: pd.DataFrame, panels: Sequence[float], curves: Sequence[float]):
         figure,
         table,
         rf"Synthetic stream, $\delta_{{\mathrm{{std}}}}$ = {deltas}, more rounds (after Bietti et al. 2022, Fig. 1a)",
-        [
-            [*drawing.alpha_handles(drawing.looks(curves)), floor],
-            drawing.tuning_handles(tunings, fig1a.TUNING_TITLES),
-        ],
+        [[*drawing.alpha_handles(drawing.looks(curves)), floor], drawing.tuning_handles(tunings, fig1a.TUNING_TITLES)],
         "The floor is the mean over repetitions. Panels have different axes.",
         differs="Not in the paper. Every point has its own best step size: a plateau is the noise floor of one, and a "
         "curve falls where a smaller one takes over.",

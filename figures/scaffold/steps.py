@@ -67,10 +67,5 @@ def _costs(table: pd.DataFrame) -> str:
 
 
 FIGURE = Figure(
-    __doc__,
-    (SWEEP,),
-    table,
-    draw,
-    apart=("task", "noise_multiplier", "num_steps"),
-    tuned=("round_step_size",),
+    __doc__, (SWEEP,), table, draw, apart=("task", "noise_multiplier", "num_steps"), tuned=("round_step_size",)
 )

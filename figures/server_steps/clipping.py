@@ -71,11 +71,4 @@ def draw(table: pd.DataFrame):
     )
 
 
-FIGURE = Figure(
-    __doc__,
-    (SWEEP,),
-    table,
-    draw,
-    apart=("algorithm", "quantile", "factor"),
-    tuned=("server_step_size",),
-)
+FIGURE = Figure(__doc__, (SWEEP,), table, draw, apart=("algorithm", "quantile", "factor"), tuned=("server_step_size",))

@@ -58,11 +58,4 @@ def draw(table: pd.DataFrame):
     )
 
 
-FIGURE = Figure(
-    __doc__,
-    (SWEEP,),
-    table,
-    draw,
-    apart=("task", "num_steps", "proximal"),
-    tuned=("step_size",),
-)
+FIGURE = Figure(__doc__, (SWEEP,), table, draw, apart=("task", "num_steps", "proximal"), tuned=("step_size",))
