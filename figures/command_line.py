@@ -297,7 +297,7 @@ def report(results: Results = Path("results"), out: Page = None, scale: Scale = 
     """Write an HTML page with all claims, figures, tables and comparisons, and a folder of its files.
 
     What the repository has decided comes first, and what was run here beside it. The exit status is 1
-    where the check of a claim or the code of a figure raised an exception; the page says so.
+    where the check of a claim raised an exception; the page says so.
 
     Example: python -m figures report
     """
@@ -307,7 +307,7 @@ def report(results: Results = Path("results"), out: Page = None, scale: Scale = 
     path, beside, shown = write(results, scale, out, REPOSITORY)
     size = sum(file.stat().st_size for file in beside.rglob("*") if file.is_file())
     print(f"{path} ({path.stat().st_size / 1e6:.1f} MB, and {size / 1e6:.1f} MB of files in {beside.name})")
-    fail_for_stopped(shown.claims, shown.failures)
+    fail_for_stopped(shown.claims)
 
 
 @app.command()
@@ -340,11 +340,11 @@ def docs() -> None:
         write_whole(page, text)
 
 
-def fail_for_stopped(verdicts: pd.DataFrame, others: Sequence[str] = ()) -> None:
-    """Name the claims whose checks raised exceptions, and other such lines; exit with status 1 where there are any."""
+def fail_for_stopped(verdicts: pd.DataFrame) -> None:
+    """Name the claims whose checks raised exceptions; exit with status 1 where there are any."""
     from figures.claims import stopped
 
-    lines = [*stopped(verdicts), *others]
+    lines = stopped(verdicts)
     for line in lines:
         print(f"error: {line}", file=sys.stderr)
     if lines:

@@ -27,7 +27,7 @@ from figures.claims import STATEMENTS, findings, recall, statements
 from figures.pages.board.tables import task_ranks
 from figures.pages.report.facts import COLUMNS, RUN, Facts
 from figures.shared.drawn import RECORD, digest
-from figures.shared.figure import Figure, save
+from figures.shared.figure import Figure, picture, save
 from figures.shared.paper import Paper
 from figures.shared.runs import UNREAD, command, first_with, folders_of, no_results, read, together
 from figures.shared.verdicts import ERROR, NO, OPEN, YES, Claim
@@ -75,7 +75,6 @@ class Exhibit:
     main: from the runs that are shown first; None where there are none.
     here: from those that were run here; None where there are none.
     missing: why there is neither; empty where there is one.
-    failures: exceptions of the figure's own code, which are a fault of the suite, in a line each.
     """
 
     name: str
@@ -83,11 +82,6 @@ class Exhibit:
     main: Drawn | None = None
     here: Drawn | None = None
     missing: str = ""
-    failures: tuple[str, ...] = ()
-
-
-class Failure(str):
-    """Why a figure is missing where its own code raised an exception."""
 
 
 @dataclass(frozen=True)
@@ -206,11 +200,6 @@ class Report:
         """Whether the user's runs decide any claim."""
         return bool(self.claims["here"].isin([YES, NO]).any())
 
-    @property
-    def failures(self) -> list[str]:
-        """A line for each figure whose own code raised an exception."""
-        return [line for paper in self.papers for exhibit in paper.exhibits for line in exhibit.failures]
-
 
 class Place(NamedTuple):
     """Results in one or several folders.
@@ -319,15 +308,8 @@ def _exhibit(name: str, figure: Figure, main: Place, here: Place | None) -> Exhi
     """Return a figure from both places; redrawn where it is missing or was drawn from other runs."""
     first = drawn(name, figure, main)
     second = drawn(name, figure, here) if here and figure.sweeps else None
-    missing = first if isinstance(first, str) and not isinstance(second, Drawn) else ""
-    return Exhibit(
-        name,
-        figure,
-        main=first if isinstance(first, Drawn) else None,
-        here=second if isinstance(second, Drawn) else None,
-        missing=missing,
-        failures=tuple(f"{name}: {why}" for why in (first, second) if isinstance(why, Failure)),
-    )
+    main_drawn, here_drawn = (one if isinstance(one, Drawn) else None for one in (first, second))
+    return Exhibit(name, figure, main_drawn, here_drawn, first if isinstance(first, str) and not here_drawn else "")
 
 
 def drawn(name: str, figure: Figure, place: Place) -> Drawn | str:
@@ -345,13 +327,14 @@ def drawn(name: str, figure: Figure, place: Place) -> Drawn | str:
         files = {ending: file.read_bytes() for ending, file in beside.items() if file.is_file()}
         return replace(made, picture=path.read_bytes(), files=files)
     try:
-        table = figure.table(read(folder, figure.sweeps) if figure.sweeps else pd.DataFrame())
-        print(f"{name} is drawn for the report: {path} is missing or was not drawn from these runs", file=sys.stderr)
-        return replace(made, **_drawn_now(name, figure, table))
+        shown = picture(figure, read(folder, figure.sweeps) if figure.sweeps else pd.DataFrame())
     except InputError as error:
         return f"{error} (`{run}`)"
-    except Exception as error:  # one figure does not cost the page
-        return Failure(f"it cannot be drawn, which is a fault of the suite: {in_one_line(error)} (`{run}`)")
+    print(f"{name} is drawn for the report: {path} is missing or was not drawn from these runs", file=sys.stderr)
+    with tempfile.TemporaryDirectory() as temporary:
+        path = save(name, figure, shown, Path(temporary))
+        files = {end: beside.read_bytes() for end in ENDINGS if (beside := path.with_suffix(f".{end}")).is_file()}
+        return replace(made, picture=path.read_bytes(), files=files)
 
 
 def _drawing_command(name: str, folder: Path) -> str:
@@ -399,14 +382,6 @@ def _is_current(path: Path, folder: Path, figure: Figure) -> bool:
     """Return whether the picture and its numbers exist and were drawn from these runs."""
     complete = path.is_file() and path.with_suffix(".csv").is_file()
     return complete and _is_readable(path) and recorded(path.parent / RECORD).get(path.stem) == digest(folder, figure)
-
-
-def _drawn_now(name: str, figure: Figure, table: pd.DataFrame) -> dict:
-    """Return the picture and its files, drawn in a temporary folder."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = save(name, figure, (figure.picture(table), table), Path(folder))
-        files = {end: beside.read_bytes() for end in ENDINGS if (beside := path.with_suffix(f".{end}")).is_file()}
-        return {"picture": path.read_bytes(), "files": files}
 
 
 # ---- The board and comparisons ----

@@ -49,10 +49,8 @@ def test_a_figure_whose_code_fails_does_not_cost_the_page(command, tmp_path, mon
 
     results(tmp_path / "results")
     monkeypatch.setattr(type(FIGURES["ppsgd_fig2_digits"]), "picture", fail)
-    status, _, err = command("report", "--results", tmp_path / "results")
-    assert status == 1
-    said = "it cannot be drawn, which is a fault of the suite: ZeroDivisionError: of this figure"
-    assert any(line.startswith(f"error: ppsgd_fig2_digits: {said}") for line in err)
+    assert command("report", "--results", tmp_path / "results")[0] == 0
+    said = "it fails on these runs, ZeroDivisionError: of this figure"
     assert said in (tmp_path / "results" / "report" / "index.html").read_text()
 
 
