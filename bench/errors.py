@@ -70,6 +70,19 @@ def cannot_write(error: OSError, place: Path) -> InputError:
     return InputError(f"cannot write {error.filename or place}: {why}")
 
 
+@contextmanager
+def writing(place: Path) -> Iterator[None]:
+    """Turn an OSError in writing to a place into an InputError of one line.
+
+    Raises:
+        InputError: where it cannot be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise cannot_write(error, place) from None
+
+
 def shown(value: object) -> str:
     """Return a value for a message: its repr in one line of at most 100 characters; its type where repr fails."""
     try:

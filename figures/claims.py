@@ -7,7 +7,6 @@ guess at what the paper leaves open. A claim whose check raised an exception is 
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ import pandas as pd
 
 from bench.analysis import select
 from bench.analysis.select import span
-from bench.errors import InputError, cannot_write, in_one_line
+from bench.errors import InputError, in_one_line, writing
 from bench.files import recorded, write_whole
 from figures import PAPERS
 from figures.shared.derived import derived
@@ -394,16 +393,3 @@ def written(path: Path, remedy: str) -> pd.DataFrame:
     if missing := [name for name in COLUMNS if name not in table]:
         raise InputError(f"{path} is damaged (no column {missing[0]!r}): {remedy}")
     return table
-
-
-@contextmanager
-def writing(folder: Path) -> Iterator[None]:
-    """Turn errors in writing files into InputErrors of one line.
-
-    Raises:
-        InputError: where it cannot be written.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise cannot_write(error, folder) from None

@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from bench.analysis import style
 from bench.cli.options import Version
 from bench.cli.options import path as given_path
-from bench.errors import InputError, cannot_write, check_name, unknown_name
+from bench.errors import InputError, check_name, unknown_name, writing
 from bench.files import record, write_whole
 from bench.processes import side_by_side
 from bench.store import KEPT, SCALES
@@ -215,10 +215,8 @@ def draw(
             print(made.path, flush=True)
             drawn += 1
             if made.made_from is not None:
-                try:
+                with writing(made.path.parent):
                     record(made.path.parent / RECORD, made.name, made.made_from)
-                except OSError as error:
-                    raise cannot_write(error, made.path.parent) from None
     if not drawn:
         raise no_results(results, scale, ["all"], "nothing to draw")
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from bench.analysis.tables import without_formulas
-from bench.errors import InputError, cannot_write
+from bench.errors import InputError, writing
 from bench.files import AS_TEXT, write_whole
 
 
@@ -64,8 +64,6 @@ class Table(NamedTuple):
 
     def write(self, rows: pd.DataFrame) -> None:
         """Replace both files."""
-        try:
+        with writing(self.path.parent):
             write_whole(self.path, without_formulas(rows).to_csv(index=False))
             write_whole(self.path.with_suffix(".md"), self.page(rows))
-        except OSError as error:
-            raise cannot_write(error, self.path.parent) from None

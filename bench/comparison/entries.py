@@ -24,7 +24,7 @@ from bench.comparison.protocol import PROTOCOL, Protocol, as_json, differences, 
 from bench.comparison.result import Comparison, at_end
 from bench.comparison.search import FINALISTS
 from bench.comparison.stages import TEST, TUNING, with_spent
-from bench.errors import InputError, cannot_write, shown
+from bench.errors import InputError, shown, writing
 from bench.files import write_whole
 from bench.store import part_files
 
@@ -52,7 +52,7 @@ def write_entry(board: Path, label: str, comparison: Comparison) -> Path:
         InputError: where the files cannot be written.
     """
     folder = board / ENTRIES / label
-    try:
+    with writing(folder):
         for stage, rows in ((TUNING, comparison.tuning.runs), (TEST, comparison.evaluations)):
             of_method = rows[rows["algorithm"] == label].dropna(axis="columns", how="all")
             if stage == TEST:
@@ -66,8 +66,6 @@ def write_entry(board: Path, label: str, comparison: Comparison) -> Path:
                     other.unlink()
             part_files.write(path, content)
         write_whole(folder / PROTOCOL, as_json(comparison.plan.request.protocol))
-    except OSError as error:
-        raise cannot_write(error, folder) from None
     return folder
 
 

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from bench.errors import InputError, cannot_write
+from bench.errors import InputError, writing
 from bench.files import record, recorded, write_whole
 from bench.perf import accelerator, commands, compiled, isrl, networks, p2p, pfl, ppsgd, shares, users
 from bench.perf.measure import Measurement
@@ -79,10 +79,8 @@ def report(names: list[str], out: Path | None = None) -> None:
         numbers = [line._asdict() for line in lines if math.isfinite(line.value)]
         reached[name] = shares.report(name, console)
         if out:
-            try:
+            with writing(out):
                 record(out, name, about | {"load_before": busy, "lines": numbers, "shares_of_limit": reached[name]})
-            except OSError as error:
-                raise cannot_write(error, out) from None
     if any(reached.values()):
         console.print(shares.NOTE)
     if out:
@@ -110,8 +108,6 @@ def report_accelerator(name: str, out: Path | None) -> None:
         kind = re.sub("[^a-z0-9]+", "-", device.device_kind.lower()).strip("-")
         path, measure = out or Path(f"perf-{kind}.json"), accelerator.measure
     numbers = json.dumps(measure(), indent=1) + "\n"
-    try:
+    with writing(path):
         write_whole(path, numbers)
-    except OSError as error:
-        raise cannot_write(error, path) from None
     print(path)

@@ -20,7 +20,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.errors import InputError, cannot_write, in_one_line
+from bench.errors import InputError, in_one_line, writing
 from bench.files import write_whole
 
 IDENTITY = ["point", "trial", "seed"]  # names a run: no two rows of one `rounds` share these
@@ -252,7 +252,5 @@ def write(path: Path, content: bytes | pa.Buffer) -> None:
     Raises:
         InputError: where it cannot be written.
     """
-    try:
+    with writing(path):
         write_whole(path, memoryview(content), durable=True)
-    except OSError as error:
-        raise cannot_write(error, path) from None

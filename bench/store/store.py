@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from bench.errors import InputError, cannot_write
+from bench.errors import InputError, cannot_write, writing
 from bench.files import PART, open_lock
 from bench.store.complete_runs import STALE, Points, Shape, in_words, settings_in, sound_runs
 from bench.store.part_files import (
@@ -51,11 +51,9 @@ class Store:
         self._schema: pa.Schema | None = None  # of the whole table, as `columns.parquet` has it
 
     def __enter__(self):
-        try:
+        with writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = open_lock(self.folder / LOCK)
-        except OSError as error:
-            raise cannot_write(error, self.folder) from None
         try:
             self._hold()
         except BaseException as error:  # Ctrl-C as well
@@ -81,14 +79,12 @@ class Store:
     def _set_aside(self, path: Path, why: str) -> Path:
         """Move a part out of the table; it is kept, under a name that does not collide."""
         target = self.folder / SET_ASIDE[why]
-        try:
+        with writing(target):
             target.mkdir(exist_ok=True)
             place = target / path.name
             if os.path.lexists(place):
                 place = target / f"{path.stem}-{secrets.token_hex(4)}.parquet"
             os.replace(path, place)
-        except OSError as error:
-            raise cannot_write(error, target) from None
         return place
 
     def open_parts(

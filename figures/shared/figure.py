@@ -8,7 +8,7 @@ import pandas as pd
 
 from bench.analysis import style, tables
 from bench.analysis.saving import save_picture, save_printed
-from bench.errors import InputError, cannot_write, in_one_line
+from bench.errors import InputError, in_one_line, writing
 
 
 class Figure(NamedTuple):
@@ -93,14 +93,12 @@ def save(
         InputError: where a file cannot be written.
     """
     drawing, table = made
-    try:
+    with writing(folder):
         if width is not None:
             return save_printed(drawing, folder, name, figure.alt)
         path = save_picture(drawing, table, folder, name, figure.alt, pdf=pdf)[0]
         if figure.printed:
             tables.save(figure.printed(table), folder, name)
-    except OSError as error:
-        raise cannot_write(error, folder) from None
     return path
 
 

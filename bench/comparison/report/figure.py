@@ -22,7 +22,7 @@ from bench.comparison.report.looks import legend, method_looks, named
 from bench.comparison.report.page import page
 from bench.comparison.report.table import extrapolated, latex, privacy, table
 from bench.comparison.result import Comparison
-from bench.errors import cannot_write
+from bench.errors import writing
 from bench.files import write_whole
 from bench.sweeps.columns import is_reserved
 
@@ -167,7 +167,7 @@ def write(comparison: Comparison, width: float | None = None) -> pd.DataFrame:
     stored = folder / f"{COMPARISON}.csv"
     before = stored.read_bytes() if stored.is_file() else None
     courses = convergence.curves(comparison.evaluations, metric=problem.metric)
-    try:
+    with writing(folder):
         with style.applied():
             drawn = draw(rows, problem.held_out, problem.remark, problem.common)
             save_picture(drawn, rows, folder, COMPARISON, ALTS[COMPARISON], pdf=True)
@@ -186,7 +186,5 @@ def write(comparison: Comparison, width: float | None = None) -> pd.DataFrame:
         write_whole(
             folder / "tuning.csv", without_formulas(runs.drop(columns=facts)).to_csv(index=False, float_format="%.6g")
         )
-    except OSError as error:
-        raise cannot_write(error, folder) from None
     rows.attrs["replaced"] = replaced
     return rows

@@ -6,7 +6,7 @@ import pandas as pd
 
 from bench.analysis import tables as printing
 from bench.analysis.tables import without_formulas
-from bench.errors import InputError, cannot_write
+from bench.errors import InputError, writing
 from bench.files import written_whole
 from bench.ranking import EVERY
 from figures.pages.board import tables
@@ -42,12 +42,9 @@ def write(results: Path, out: Path | None) -> tuple[Path, Board]:
     csv = without_formulas(tables.all_rows(board)).to_csv(index=False, float_format="%.6g")
     scores = without_formulas(board.scores).to_csv(index=False, float_format="%.9g")
     texts = [page(board, ranks, results, csv), csv, markdown(board, ranks, results), latex(board, ranks), scores]
-    try:
-        with written_whole([out, *beside]) as files:
-            for path, text in zip(files, texts, strict=True):
-                path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise cannot_write(error, out) from None
+    with writing(out), written_whole([out, *beside]) as files:
+        for path, text in zip(files, texts, strict=True):
+            path.write_text(text, encoding="utf-8")
     return out, board
 
 

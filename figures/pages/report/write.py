@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from bench.errors import InputError, cannot_write
+from bench.errors import InputError, writing
 from bench.files import write_whole
 from figures.pages.report.collect import Report, collect
 from figures.pages.report.page import files_of, page
@@ -41,12 +41,10 @@ def write(results: Path, scale: str | None, out: Path | None, repository: Path |
     files = files_of(report, out.name)
     folder = out.with_name(f"{out.stem}-{digest(files)}")
     text = page(report, folder.name, files)
-    try:
+    with writing(out):
         write_folder(folder, files)
         write_whole(out, text)
         _remove_others(folder, out.stem)
-    except OSError as error:
-        raise cannot_write(error, out) from None
     return out, folder, report
 
 
