@@ -87,12 +87,12 @@ def near_one(rows: pd.DataFrame) -> list[float]:
     return [sigma]
 
 
-def private(rows: pd.DataFrame) -> list[float]:
-    """Return the noise levels of an epsilon that is called private."""
+def private(rows: pd.DataFrame, above: float = 0.0) -> list[float]:
+    """Return the noise levels of an epsilon that is called private, and above a number."""
     epsilons = _epsilons(rows)
     if not (epsilons <= PRIVATE).any():
         raise NotTestable(f"no runs with an epsilon of {PRIVATE:g} or less")
-    return list(epsilons.index[epsilons <= PRIVATE])
+    return list(epsilons.index[(epsilons <= PRIVATE) & (epsilons > above)])
 
 
 def weak(rows: pd.DataFrame) -> list[float]:
@@ -104,12 +104,6 @@ def weak(rows: pd.DataFrame) -> list[float]:
 def silent(rows: pd.DataFrame) -> list[float]:
     """Return the noise level 0 alone."""
     return [0.0]
-
-
-def usual(rows: pd.DataFrame) -> list[float]:
-    """Return the noise levels of an epsilon that is private, and not far below 1."""
-    epsilons = _epsilons(rows)
-    return [sigma for sigma in private(rows) if epsilons[sigma] > NEAR_ONE[0]]
 
 
 def before_and_after(rows: pd.DataFrame) -> list[float]:

@@ -126,8 +126,5 @@ def epsilon_label(epsilon: float) -> str:
 
 def epsilon_handles() -> list[Line2D]:
     """Legend entries of the row of epsilon."""
-    looks: list[style.Look] = [
-        {"linestyle": "--", "label": r"$\varepsilon$ as the paper accounts"},
-        {"linestyle": ":", "label": r"$\varepsilon$, one user replaced, no amplification"},
-    ]
-    return [Line2D([], [], color=EPSILON_COLOR, **look) for look in looks]
+    words = {"--": r"$\varepsilon$ as the paper accounts", ":": r"$\varepsilon$, one user replaced, no amplification"}
+    return [Line2D([], [], color=EPSILON_COLOR, linestyle=line, label=label) for line, label in words.items()]
