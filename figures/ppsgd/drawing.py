@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -126,5 +127,8 @@ def epsilon_label(epsilon: float) -> str:
 
 def epsilon_handles() -> list[Line2D]:
     """Legend entries of the row of epsilon."""
-    words = {"--": r"$\varepsilon$ as the paper accounts", ":": r"$\varepsilon$, one user replaced, no amplification"}
+    words: dict[Any, str] = {
+        "--": r"$\varepsilon$ as the paper accounts",
+        ":": r"$\varepsilon$, one user replaced, no amplification",
+    }
     return [Line2D([], [], color=EPSILON_COLOR, linestyle=line, label=label) for line, label in words.items()]
