@@ -6,7 +6,7 @@ import pandas as pd
 
 from bench.errors import InputError
 from bench.papers import SWEEPS
-from bench.papers.ppsgd.grid import norm_shown
+from bench.papers.ppsgd import norm_shown
 from bench.store import part_files
 from figures.pfl.common import TABLES
 from figures.ppsgd.common import PUBLISHED

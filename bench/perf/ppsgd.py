@@ -5,8 +5,7 @@ import time
 import numpy as np
 
 from bench.papers import SWEEPS
-from bench.papers.ppsgd import reference
-from bench.papers.ppsgd.grid import norm_shown
+from bench.papers.ppsgd import norm_shown, reference
 from bench.perf.measure import Grid, Measurement, against_loop
 from bench.sweeps.points import resolve
 

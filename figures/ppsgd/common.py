@@ -14,7 +14,7 @@ import pandas as pd
 
 from bench.analysis.select import REPETITION
 from bench.errors import InputError
-from bench.papers.ppsgd.grid import norm_shown
+from bench.papers.ppsgd import norm_shown
 from figures.shared.derived import derived
 from figures.shared.figure import Figure
 from figures.shared.runs import WHOLE, not_empty, runs_with

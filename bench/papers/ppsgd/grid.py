@@ -10,13 +10,7 @@ import pandas as pd
 from bench.algorithms import ALGORITHMS
 from bench.sweeps.spec import Entry, Sweep, grid
 
-CLIP_NORMS = {"ppsgd_tags": 0.01, "ppsgd_tags_made_up": 0.01, "ppsgd_cnn": 0.1}  # shown, where it is not 10
 PERSONALIZATION = [0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, math.inf]
-
-
-def norm_shown(sweep: str) -> float:
-    """Return the clipping norm at which the figures show a sweep."""
-    return CLIP_NORMS.get(sweep, 10.0)
 
 
 def once_for_local(points: pd.DataFrame, clip_norm: float) -> pd.DataFrame:
