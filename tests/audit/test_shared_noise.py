@@ -38,6 +38,6 @@ def test_the_right_shared_noise_passes_and_half_of_it_is_refuted():
     assert not right.refuted, text_of(right)
     (outsiders,) = (finding for finding in right.findings if finding.reading == "paper")
     assert outsiders.epsilon == pytest.approx(3, rel=2e-3)
-    assert max(bound.found for bound in outsiders.bounds) > 1.5
+    assert max(bound.lower_bound for bound in outsiders.bounds) > 1.5
     half = DP_DSGD._replace(releases=partial(declaring, factor=2))
     assert audit(half, args={"pair_noise_ratio": RATIO / 2}, **quick).refuted
