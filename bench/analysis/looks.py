@@ -1,6 +1,7 @@
-"""A colour, a line and a marker for each of several methods, and a legend in rows."""
+"""A colour, a line and a marker for each of several methods or curves, and a legend in rows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from matplotlib.lines import Line2D
 
@@ -18,13 +19,24 @@ def looks(names: Iterable[str]) -> dict[str, style.Look]:
     Methods beyond the number of colours get another line, and another marker than the first with their colour.
     """
     return {
-        name: {
-            "color": COLORS[place % len(COLORS)],
-            "linestyle": LINES[place // len(COLORS) % len(LINES)],
-            "marker": MARKERS[(place + place // len(COLORS)) % len(MARKERS)],
-        }
+        name: _paired(place, COLORS, MARKERS) | {"linestyle": LINES[place // len(COLORS) % len(LINES)]}
         for place, name in enumerate(sorted(set(names)))
     }
+
+
+def own_or_next(
+    names: Iterable[Any], own: Mapping[Any, style.Look], colors: Sequence[str], markers: Sequence[str]
+) -> dict[Any, style.Look]:
+    """Return a look for each name: its own, or the next of these colours and markers."""
+    names = list(names)
+    others = enumerate(name for name in names if name not in own)
+    further = {name: _paired(place, colors, markers) for place, name in others}
+    return {name: own.get(name) or further[name] for name in names}
+
+
+def _paired(place: int, colors: Sequence[str], markers: Sequence[str]) -> style.Look:
+    """Return the colour and the marker at a place; every time round, a colour has another marker."""
+    return {"color": colors[place % len(colors)], "marker": markers[(place + place // len(colors)) % len(markers)]}
 
 
 def in_rows(handles: Sequence[Line2D]) -> list[list[Line2D]]:

@@ -370,19 +370,6 @@ def _hold_shares(figure: Figure) -> None:
             artist.set_clip_path(Rectangle((0, low), 1, high - low, transform=ax.get_yaxis_transform()))
 
 
-def looks(
-    names: Iterable[Any], own: Mapping[Any, Look], colors: Sequence[str], markers: Sequence[str]
-) -> dict[Any, Look]:
-    """Return a look for each name: its own, or the next of these colours and markers, paired anew in every round."""
-    names = list(names)
-    others = enumerate(name for name in names if name not in own)
-    further: dict[Any, Look] = {
-        name: {"color": colors[place % len(colors)], "marker": markers[(place + place // len(colors)) % len(markers)]}
-        for place, name in others
-    }
-    return {name: own.get(name) or further[name] for name in names}
-
-
 def present(table: pd.DataFrame, column: str, order: Iterable) -> list:
     """Return the values of `order` that occur in the column, in that order."""
     return [value for value in order if (table[column] == value).any()]

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from bench.analysis import style
+from bench.analysis.looks import own_or_next
 from figures.p2p.common import DESCENT, EXACT, LOCAL, NON_PRIVATE, budget_of, here, matching
 from figures.shared.published import PUBLISHED
 
@@ -35,7 +36,7 @@ NAMES = {
 
 def looks(series: Iterable[str]) -> dict[str, style.Look]:
     """Return a look for each series: its own, or the next of the ordered colours."""
-    return style.looks(series, LOOKS, SCALE, MARKERS)
+    return own_or_next(series, LOOKS, SCALE, MARKERS)
 
 
 def budgets(table: pd.DataFrame) -> list[str]:

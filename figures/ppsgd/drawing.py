@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from bench.analysis import style
+from bench.analysis.looks import own_or_next
 
 # Local learning is grey, global learning dark blue, and values in between go from light to dark. Each has its own
 # marker, for print in grey and for readers who cannot distinguish red from green.
@@ -39,7 +40,7 @@ OTHER_MARKERS = "*hXpd8"
 def looks(curves: Iterable[float]) -> dict[float, style.Look]:
     """Return a look for each personalisation: its own, or the next of the looks for values that the paper does not
     have."""
-    return style.looks(curves, PERSONALIZATION, OTHER_COLORS, OTHER_MARKERS)
+    return own_or_next(curves, PERSONALIZATION, OTHER_COLORS, OTHER_MARKERS)
 
 
 def personalization_label(a: float) -> str:
