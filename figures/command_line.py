@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import pandas as pd
 import typer
@@ -126,7 +126,15 @@ class Drawn(NamedTuple):
 
 
 def write_together(
-    sweeps: tuple[str, ...], names: Sequence[str], results: Path, scale: str | None, *, every: bool, **options: Any
+    sweeps: tuple[str, ...],
+    names: Sequence[str],
+    results: Path,
+    scale: str | None,
+    *,
+    every: bool,
+    out: Path | None,
+    width: float | None,
+    pdf: bool,
 ) -> list[Drawn]:
     """Draw the figures that show the same sweeps, whose runs are read once, and write their files.
 
@@ -136,7 +144,8 @@ def write_together(
         results: the results folder.
         scale: that was asked for.
         every: whether a figure that cannot be made ends this.
-        options: "out", the folder to write to, default figures/ beside the runs; "width" and "pdf" as for `save`.
+        out: the folder to write to; default figures/ beside the runs.
+        width, pdf: as for `save`.
 
     Raises:
         InputError: where a file cannot be read or written; with `every`, where a figure cannot be made from the
@@ -145,7 +154,6 @@ def write_together(
     from figures import FIGURES
 
     made_of, found = runs_of(results, scale, sweeps, UNREAD), []
-    out, width, pdf = options["out"], options["width"], options["pdf"]
     for name in names:
         figure = FIGURES[name]
         try:

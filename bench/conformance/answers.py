@@ -71,7 +71,8 @@ def read(path: Path) -> dict[str, np.ndarray]:
         raise InputError(f'{path} is no JSON object: write {{"version": {VERSION}, "answers": {{...}}}}, as {TEMPLATE}')
     for key in file:
         check_name(f"key of {path}", key, KEYS)
-    if (version := file.get("version")) != VERSION:
+    version = file.get("version")
+    if not isinstance(version, float) or version != VERSION:  # true equals 1
         raise InputError(
             f"{path} has the version {shown(version)}, and the set of this suite version {VERSION}: answer a new file, "
             f"{TEMPLATE}, or update the suite"

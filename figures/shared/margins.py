@@ -215,7 +215,7 @@ def _combined(margins: Iterable[Margin], sign: int) -> Margin:
     margins = [margin for margin in margins if not np.isnan(margin.value)]
     if not margins:
         raise NotTestable("no repetition has everything that is compared")
-    p_for, p_against = map(operator.attrgetter, ("p_holds", "p_fails")[::sign])
+    p_for, p_against = map(operator.attrgetter, ("p_holds", "p_fails") if sign > 0 else ("p_fails", "p_holds"))
     against, count = [m for m in margins if (m.value > 0) == (sign < 0)], len(margins)
     if against:
         one, times = min(against, key=lambda m: (p_against(m), sign * m.value)), count

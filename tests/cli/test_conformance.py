@@ -71,6 +71,7 @@ def test_what_differs_is_told_with_its_size_and_the_reading_it_is_of(check):
         ('{"version": 1, "answer": {}}', "no key of mine.json is called 'answer': did you mean answers?"),
         ('{"version": 1}', 'mine.json has no "answers"'),
         ('{"answers": {}}', "mine.json has the version None, and the set of this suite version 1"),
+        ('{"version": true, "answers": {}}', "mine.json has the version True, and the set of this suite version 1"),
         ('{"version": 1, "answers": {}}', "mine.json has no answers: put numbers in place of null"),
         (
             f'{{"version": {VERSION + 1}, "answers": {{}}}}',

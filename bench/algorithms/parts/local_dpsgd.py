@@ -181,7 +181,7 @@ def local_dpsgd(
         if task.present_examples is not None:
             rows, counts = jax.vmap(_absent_last)(rows, counts, task.present_examples)
         if task.division is not None:
-            counts = jnp.where(real, counts, 0)
+            counts = jnp.where(real, counts, 0)  # the tallies of a place without a client are then 0
         return jnp.take_along_axis(task.train, rows, axis=1), counts, divisors, key_noise
 
     def one_step(rows, counts, divisors, key_noise, theta, velocity, *, server_state):
@@ -206,9 +206,9 @@ def local_dpsgd(
             return tuple(models), tallies
 
         # Drawn before the loop: on an accelerator a step's draws are launches of a few numbers each.
-        drawn = jax.vmap(batches, (None, 0))(key, jnp.arange(steps))
+        _, counts, *_ = drawn = jax.vmap(batches, (None, 0))(key, jnp.arange(steps))
         models, tallies = jax.lax.scan(body, (theta, velocity), drawn)
-        tallies = jnp.sum(drawn[1], 1, dtype=jnp.float32), *tallies
+        tallies = jnp.sum(counts, 1, dtype=jnp.float32), *tallies
         ends = jnp.mod((state.schedule + 1).astype(jnp.float32), shared.num_epochs) == 0
         mean, (num_used, clipped, correct) = average(models[0], tallies)
         theta, successor = models_after_meeting(models[0], mean, server_state)
