@@ -94,8 +94,8 @@ class Audit(NamedTuple):
                 "proven": finding.release.sound,
                 "declared": finding.epsilon,
                 "replay_factor": finding.factor,
-                "replay_place": finding.place,
-                "replay_left_out": finding.reason,
+                "replay_place": finding.place or math.nan,  # as a file has it where it is empty
+                "replay_left_out": finding.reason or math.nan,
                 "more_often": finding.more_often,
                 "noise_factor": finding.unseen_factor,
                 "test": bound.test if bound else "",

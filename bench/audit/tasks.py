@@ -320,7 +320,7 @@ def _for_images(task: Task, rounds: int) -> dict[str, Any]:
         "batch_size": task.train.shape[1] // 2,
         "step_size": 0.1,
         "momentum": 0.0,
-        "tau": 10.0,  # above any root of a second moment, so that steps show the length of a gradient
+        "tau": 1000.0,  # far above any root of a second moment, so that steps show the length of a gradient
     }
 
 

@@ -186,9 +186,14 @@ def test_a_user_moves_a_sum_clipped_by_layer_by_the_declared_norm_where_all_laye
     assert along_all == pytest.approx(1.0, rel=ERROR)
 
 
+# With momentum the two steps of an epoch follow the first batch more than the second, and so does their noise: one unit
+# in both moves them by less than declared.
+WITHOUT_MOMENTUM = {"dpsgd_fedadamw": {"beta1": 0.0}}
+
+
 def audited(name: str) -> Subject:
     """The method on the task of the audit that fits it, on which a unit shows as much as the theory allows."""
-    return subject_of(ALGORITHMS[name], family=None, rounds=1, delta=1e-5, args={})
+    return subject_of(ALGORITHMS[name], family=None, rounds=1, delta=1e-5, args=WITHOUT_MOMENTUM.get(name, {}))
 
 
 def clipping_half_as_much(one: Subject) -> Subject:
