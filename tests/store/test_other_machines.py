@@ -35,7 +35,7 @@ from bench.upkeep.status import status, verify
 RESULTS = ROOT / "results" / "sweeps"
 COMMITTED = [name for name in SWEEPS if part_files.parts_in(RESULTS / name)]
 # Sweeps of which some runs have not been made yet.
-UNFINISHED = {"pfl_clients", "pfl_epsilon"}
+UNFINISHED = {"pfl_clients", "pfl_epsilon", "pfl_one_client"}
 # Sweeps with so many runs that reading them takes more than ten seconds.
 LARGE = {"isrl_odd_even", "isrl_rounds", "isrl_heterogeneity", "p2p_dimensions", "pfl_clients"}
 # Sweeps whose noise takes seconds to calibrate; pfl_epsilon and pfl_splits calibrate theirs in the same way.
