@@ -79,10 +79,8 @@ def pytest_configure(config):
 
 def share_of(config) -> tuple[int, int]:
     """K and N of the share of the slow tests that is run: 1/1 is all of them, 0/1 none."""
-    if config.getoption("--slow"):
-        return 1, 1
     if (given := config.getoption("--slow-share")) is None:
-        return 0, 1
+        return (1 if config.getoption("--slow") else 0), 1
     found = re.fullmatch(r"(\d+)/(\d+)", given)
     if not found or not 1 <= int(found[1]) <= int(found[2]):
         raise pytest.UsageError(f"--slow-share is {given}: give K/N with K from 1 to N, such as 2/7")
