@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import sparse
-from tiny_peers import ring_with_chords
+from tiny_peers import ring_with_chords, weights_of
 
 from bench.data.graphs import by_angle, from_weights, nearest_neighbors
 from bench.errors import InputError
@@ -20,16 +20,6 @@ def connected(seed, count=12, density=0.3):
     return upper + upper.T
 
 
-def dense(graph):
-    """W of a graph, entry by entry."""
-    count = graph.neighbors.shape[0]
-    out = np.zeros((count, count))
-    for i in range(count):
-        for j, weight in zip(np.asarray(graph.neighbors[i]), np.asarray(graph.weights[i]), strict=True):
-            out[i, j] += weight
-    return out
-
-
 # ---- Packing ----
 
 
@@ -38,7 +28,7 @@ def dense(graph):
 def test_a_graph_holds_the_weights_it_was_made_of(form, slots):
     weights = connected(0)
     graph = from_weights(form(weights), slots=slots)
-    np.testing.assert_allclose(dense(graph), weights, rtol=1e-6)
+    np.testing.assert_allclose(weights_of(graph), weights, rtol=1e-6)
     np.testing.assert_allclose(graph.degrees, weights.sum(1), rtol=1e-6)
     np.testing.assert_array_equal(graph.num_neighbors, (weights > 0).sum(1))
     assert graph.neighbors.shape[1] == max(slots, (weights > 0).sum(1).max())
@@ -61,14 +51,14 @@ def test_reverse_is_the_slot_in_which_the_neighbour_lists_this_client():
 def test_stored_zeros_and_repeated_entries_of_a_sparse_matrix_make_no_edges_of_their_own():
     rows, columns, values = [0, 1, 0, 1, 1, 2, 0, 2], [1, 0, 1, 0, 2, 1, 2, 0], [1, 1, 2, 2, 4, 4, 0, 0]
     graph = from_weights(sparse.coo_matrix((values, (rows, columns)), (3, 3)))
-    np.testing.assert_array_equal(dense(graph), [[0, 3, 0], [3, 0, 4], [0, 4, 0]])
+    np.testing.assert_array_equal(weights_of(graph), [[0, 3, 0], [3, 0, 4], [0, 4, 0]])
     assert graph.num_neighbors.tolist() == [1, 2, 1]
 
 
 def test_rounding_does_not_make_a_graph_directed():
     weights = connected(2)
     graph = from_weights(weights + np.triu(1e-12 * weights))
-    np.testing.assert_array_equal(dense(graph), dense(graph).T)
+    np.testing.assert_array_equal(weights_of(graph), weights_of(graph).T)
 
 
 @pytest.mark.parametrize("slots", [0, 15])
@@ -151,12 +141,20 @@ def test_a_matrix_that_is_no_graph_is_refused(weights, said, form):
 # ---- Makers of weights ----
 
 
-def test_weights_by_angle_are_the_formula_and_have_mean_degree_1():
-    models = np.random.default_rng(0).standard_normal((30, 2))
+ANGLES = np.array([0, 0.1, 2.0, 2.1])  # at the first cut only the two pairs are joined
+
+
+@pytest.mark.parametrize(
+    "models",
+    [np.random.default_rng(0).standard_normal((30, 2)), np.stack([np.cos(ANGLES), np.sin(ANGLES)], axis=1)],
+    ids=["at random", "far apart"],
+)
+def test_weights_by_angle_are_the_formula_cut_where_the_graph_is_connected_and_have_mean_degree_1(models):
+    count = len(models)
     kept = by_angle(models, width=0.1).toarray()
-    full = np.zeros((30, 30))
-    for i in range(30):
-        for j in range(30):
+    full = np.zeros((count, count))
+    for i in range(count):
+        for j in range(count):
             if i != j:
                 cosine = models[i] @ models[j] / np.sqrt((models[i] @ models[i]) * (models[j] @ models[j]))
                 full[i, j] = np.exp((cosine - 1) / 0.1)
@@ -164,18 +162,9 @@ def test_weights_by_angle_are_the_formula_and_have_mean_degree_1():
     scale = kept[edges] / full[edges]
     np.testing.assert_allclose(scale, scale[0], rtol=1e-9)
     assert kept.sum(1).mean() == pytest.approx(1)
-    cuts = [full.max() * 10 ** (-k / 2) for k in range(1, 20)]
+    cuts = [full.max() * 10 ** (-k / 2) for k in range(1, 40)]
     components = [sparse.csgraph.connected_components(full >= cut)[0] for cut in cuts]
     np.testing.assert_array_equal(edges, full >= cuts[components.index(1)])
-
-
-def test_weights_by_angle_are_cut_lower_where_agents_are_far_apart():
-    angles = np.array([0, 0.1, 2.0, 2.1])
-    kept = by_angle(np.stack([np.cos(angles), np.sin(angles)], axis=1), width=0.1)
-    from_weights(kept)
-    few = by_angle(np.stack([np.cos(angles[:2]), np.sin(angles[:2])], axis=1), width=0.1)
-    assert few.nnz == 2
-    assert 4 < kept.nnz < 12  # not only the two close pairs, nor all of them
 
 
 def test_weights_by_angle_that_underflow_are_said_to_be_disconnected():

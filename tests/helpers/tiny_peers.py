@@ -102,13 +102,16 @@ def with_slots(task, more=3):
     return with_peers(task, graph=from_weights(dense(task), slots=task.peers.graph.neighbors.shape[1] + more))
 
 
+def weights_of(graph):
+    """W of a graph, float64 [client, client]."""
+    out = np.zeros(2 * graph.neighbors.shape[:1])
+    np.add.at(out, (np.arange(len(out))[:, None], np.asarray(graph.neighbors)), np.asarray(graph.weights, float))
+    return out
+
+
 def dense(task):
     """W, float64 [agent, agent]."""
-    graph = task.peers.graph
-    out = np.zeros((task.num_clients, task.num_clients))
-    rows, slots = np.nonzero(np.asarray(graph.weights))
-    out[rows, np.asarray(graph.neighbors)[rows, slots]] = np.asarray(graph.weights, float)[rows, slots]
-    return out
+    return weights_of(task.peers.graph)
 
 
 class Listed(NamedTuple):

@@ -17,13 +17,9 @@ def made_up(seed=0):
     return rng.permutation(np.array(rows))
 
 
-def lines(table):
-    """The table as the bytes of a u.data."""
-    return "".join("\t".join(map(str, row)) + "\n" for row in table.tolist()).encode()
-
-
 def put(table, folder, monkeypatch):
     """Lets MovieLens-100K be this table, as a file of the user's in folder / "mine", which BENCH_DATA then names."""
-    files = stand_in(monkeypatch, "movielens_100k", {"u.data": lines(table)})
+    lines = "".join("\t".join(map(str, row)) + "\n" for row in table.tolist())
+    files = stand_in(monkeypatch, "movielens_100k", {"u.data": lines.encode()})
     monkeypatch.setenv("BENCH_CACHE", str(folder / "cache"))
     monkeypatch.setenv("BENCH_DATA", str(write(folder / "mine", files)))

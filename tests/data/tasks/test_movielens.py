@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from checked_task import program
+from checked_task import program, wrong_fields
 from tiny_ratings import SMALL, USERS
 
 from bench.data.files import DataFiles
@@ -40,6 +40,8 @@ def test_training_and_test_are_disjoint_and_together_everything(table, trial):
     train, test = triples(fold.train, fold.mean), triples(fold.test, fold.mean)
     assert not train & test
     assert train | test == triples(ratings)
+    other = split(ratings, trial + 1)
+    assert triples(other.test, other.mean) != test
     counts, held = np.bincount(ratings.user), np.bincount(fold.test.user)
     np.testing.assert_array_equal(held, np.round(0.2 * counts))
     assert (np.diff(fold.train.user) >= 0).all()
@@ -54,14 +56,6 @@ def test_validation_splits_the_training_set_and_never_contains_a_test_rating(tab
     assert not train & validation
     assert train | validation == triples(outer.train, outer.mean)
     np.testing.assert_array_equal(np.bincount(inner.test.user), np.round(0.2 * np.bincount(outer.train.user)))
-
-
-def test_trials_split_differently_and_the_same_trial_the_same(table):
-    ratings = numbered(table)
-    folds = [split(ratings, trial) for trial in (0, 1, 0)]
-    sets = [triples(fold.train, fold.mean) for fold in folds]
-    assert sets[0] != sets[1]
-    assert sets[0] == sets[2]
 
 
 def test_ratings_are_centred_by_the_users_own_training_ratings(table):
@@ -99,6 +93,7 @@ def test_a_test_rating_moves_nothing_that_is_trained_on(here, tmp_path, monkeypa
 
 def test_examples_are_the_features_of_the_films_a_user_rated(here):
     task = movielens(1, **SMALL)
+    assert wrong_fields(task) == []
     fold, features, _ = module._prepared(DataFiles(), 1, "test", 3, "centred", rank=3, ridge=0.1, sweeps=4)
     for ours, part in ((task.train, fold.train), (task.evaluation["test"], fold.test)):
         inputs, targets = (np.asarray(leaf) for leaf in ours[:2])
@@ -129,7 +124,6 @@ def test_smoothness_is_the_curvature_of_each_users_objective(here):
 
 def test_all_trials_and_both_parts_are_one_program(here):
     tasks = [movielens(trial, part=part, **SMALL) for trial in (0, 1) for part in module.PARTS]
-    assert len({str(program(task)) for task in tasks}) == 1
     assert all(program(task) == program(tasks[0]) for task in tasks)
     assert movielens(0, **SMALL | {"sweeps": 3}).checksum != tasks[0].checksum
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from tiny_ratings import SMALL, USERS, made_up
+from tiny_peers import dense
+from tiny_ratings import SMALL, USERS
 
 from bench.data.files import DataFiles
 from bench.data.graphs import nearest_neighbors
@@ -45,18 +46,6 @@ def test_a_sweep_solves_for_films_given_users_one_by_one(table):
     assert (films[-2:] == 0).all()
 
 
-def test_films_that_only_the_test_set_rates_have_features_of_0(here):
-    table = made_up()
-    film = table[0, 1]
-    keep = (table[:, 1] != film) | (np.arange(len(table)) == 0)  # rated once
-    ratings = numbered(table[keep])
-    number = ratings.film[0]
-    trial = next(t for t in range(100) if number not in split(ratings, t).train.film)
-    _, films = factors(split(ratings, trial).train, (USERS, int(ratings.film.max()) + 1), rank=3, ridge=0.1, sweeps=3)
-    assert (films[number] == 0).all()
-    assert (np.abs(films).sum(1) == 0).sum() == 1
-
-
 @pytest.mark.parametrize("similarity", ["centred", "raw"])
 def test_the_graph_joins_users_whose_training_ratings_are_nearest(here, similarity):
     task = movielens(0, similarity=similarity, **SMALL)
@@ -67,7 +56,4 @@ def test_the_graph_joins_users_whose_training_ratings_are_nearest(here, similari
     if similarity == "raw":
         vectors[fold.train.user, fold.train.film] += fold.mean[fold.train.user]
     expected = nearest_neighbors(vectors, num_neighbors=3).toarray()
-    found = np.zeros((USERS, USERS))
-    i, slot = np.nonzero(np.asarray(task.peers.graph.weights))
-    found[i, np.asarray(task.peers.graph.neighbors)[i, slot]] = np.asarray(task.peers.graph.weights)[i, slot]
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(dense(task), expected)

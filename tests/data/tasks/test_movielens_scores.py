@@ -6,11 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import linalg
+from tiny_peers import minimizer, value, with_padding
 from tiny_ratings import SMALL, USERS
 
 from bench.data.tasks.movielens import movielens
-from bench.kernels.graph import confidence
 from bench.models.linear import Personal
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -21,8 +20,15 @@ def scores(params, task):
     return task.metrics(params, task)
 
 
-def test_scores_are_those_of_loops_over_users():
-    task = movielens(0, **SMALL)
+def with_padding_everywhere(task):
+    """The task with numbers other than 0 where there is no example, of the test as well."""
+    inputs, targets, sizes = task.evaluation["test"]
+    test = with_padding(replace(task, train=(inputs, targets), num_examples=sizes), 5.0).train
+    return replace(with_padding(task, 5.0), evaluation={"test": (*test, sizes)})
+
+
+def test_scores_are_those_of_loops_over_users_whatever_pads_the_examples():
+    task = with_padding_everywhere(movielens(0, **SMALL))
     models = np.random.default_rng(0).standard_normal((USERS, 3)).astype(np.float32)
     found = scores(Personal(jnp.asarray(models), jnp.asarray(0.04)), task)
     inputs, targets, sizes = (np.asarray(leaf) for leaf in task.evaluation["test"])
@@ -35,61 +41,12 @@ def test_scores_are_those_of_loops_over_users():
     assert float(found["user_mean_rmse"]) == pytest.approx(np.mean(plain), rel=1e-5)
     assert float(scores(task.init_params, task)["test_rmse"]) == pytest.approx(np.mean(plain), rel=1e-5)
 
-    inputs, targets = (np.asarray(leaf, float) for leaf in task.train)
-    sizes, graph = np.asarray(task.num_examples), jax.tree.map(np.asarray, task.peers.graph)
-    total = 0.0
-    for i in range(USERS):
-        weights = graph.weights[i]
-        for j, weight in zip(graph.neighbors[i], weights, strict=True):
-            total += 0.25 * weight * np.sum((models[i] - models[j]) ** 2)
-        errors = inputs[i, : sizes[i]] @ models[i] - targets[i, : sizes[i]]
-        own = np.mean(errors**2) + np.sum(models[i] ** 2) / sizes[i]
-        total += 0.04 * weights.sum() * sizes[i] / sizes.max() * own
-    assert float(found["objective"]) == pytest.approx(total, rel=1e-5)
+    assert float(found["objective"]) == pytest.approx(value(task, models, 0.04), rel=1e-5)
     assert np.isnan(scores(task.init_params, task)["objective"])
 
 
-def test_padding_has_no_effect():
-    task = movielens(0, **SMALL)
-    padded = np.arange(task.train[0].shape[1]) >= np.asarray(task.num_examples)[:, None]
-    test_inputs, test_targets, sizes = task.evaluation["test"]
-    test_padded = np.arange(test_inputs.shape[1]) >= np.asarray(sizes)[:, None]
-    assert padded.any()
-    assert test_padded.any()
-    other = replace(
-        task,
-        train=(jnp.where(padded[..., None], 5.0, task.train[0]), jnp.where(padded, -9.0, task.train[1])),
-        evaluation={
-            "test": (
-                jnp.where(test_padded[..., None], 5.0, test_inputs),
-                jnp.where(test_padded, -9.0, test_targets),
-                sizes,
-            )
-        },
-    )
-    models = np.random.default_rng(0).standard_normal((USERS, 3)).astype(np.float32)
-    params = Personal(jnp.asarray(models), jnp.asarray(0.04))
-    jax.tree.map(np.testing.assert_array_equal, scores(params, task), scores(params, other))
-
-
-def test_the_minimum_of_the_objective_is_the_dense_linear_solution():
-    """(D - W) theta + 2 mu D c ((Phi^T Phi / m + lambda) theta - Phi^T r / m) = 0 for all users at once."""
-    task, mu = movielens(0, **SMALL), 0.04
-    inputs, targets = (np.asarray(leaf, float) for leaf in task.train)
-    sizes = np.asarray(task.num_examples)
-    weights = np.zeros((USERS, USERS))
-    i, slot = np.nonzero(np.asarray(task.peers.graph.weights))
-    weights[i, np.asarray(task.peers.graph.neighbors)[i, slot]] = 1
-    pull = 2 * mu * weights.sum(1) * np.asarray(confidence(task.num_examples))
-    own = [x.T @ x / m + np.eye(3) / m for x, m in zip(inputs, sizes, strict=True)]
-    right = np.stack([p * x.T @ y / m for p, x, y, m in zip(pull, inputs, targets, sizes, strict=True)])
-    system = np.kron(np.diag(weights.sum(1)) - weights, np.eye(3))
-    system += linalg.block_diag(*(p * a for p, a in zip(pull, own, strict=True)))
-    best = np.linalg.solve(system, right.ravel()).reshape(USERS, 3)
-
-    def value(models):
-        return task.metrics(Personal(models, jnp.asarray(mu)), task)["objective"]
-
-    found, slope = jax.jit(jax.value_and_grad(value))(jnp.asarray(best, jnp.float32))
+def test_the_objective_is_stationary_at_the_dense_linear_solution():
+    task, mu = movielens(0, **SMALL), jnp.asarray(0.04)
+    best = jnp.asarray(minimizer(task, 0.04), jnp.float32)
+    found, slope = jax.jit(jax.value_and_grad(lambda models: scores(Personal(models, mu), task)["objective"]))(best)
     assert np.abs(slope).max() < 1e-5 * float(found)
-    assert float(found) < float(value(jnp.zeros((USERS, 3))))
