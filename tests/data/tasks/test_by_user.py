@@ -26,20 +26,17 @@ def found(split, hits=HITS, counts=COUNTS, sizes=SIZES, finite=True):
     return {name: float(value) for name, value in values.items() if name.startswith(split)}
 
 
+CASES = {
+    "one user without examples": (HITS, COUNTS, SIZES),
+    "the worst one of ten": (range(10), [10] * 10, [1] * 10),
+    "the worst two of eleven, small and large at once": (range(11), [10] * 11, [1] * 11),
+}
+
+
 @pytest.mark.parametrize("split", ["test", "validation"])
-def test_every_number_is_that_of_a_plain_loop(split):
-    assert found(split) == pytest.approx(plain_accuracies(split, HITS, COUNTS, SIZES))
-
-
-def test_the_worst_tenth_of_ten_users_is_the_worst_and_of_eleven_the_worst_two():
-    hits = np.arange(11)
-    assert found("test", hits[:10], [10] * 10, [1] * 10)["test_accuracy_worst_tenth"] == pytest.approx(0.0)
-    assert found("test", hits, [10] * 11, [1] * 11)["test_accuracy_worst_tenth"] == pytest.approx(0.05)
-
-
-def test_users_of_one_size_are_small_and_large_at_once():
-    same = found("test", [1, 2, 3], [4, 4, 4], [30, 30, 30])
-    assert same["test_accuracy_small_users"] == same["test_accuracy_large_users"] == pytest.approx(0.5)
+@pytest.mark.parametrize("case", CASES)
+def test_every_number_is_that_of_a_plain_loop(split, case):
+    assert found(split, *CASES[case]) == pytest.approx(plain_accuracies(split, *CASES[case]))
 
 
 def test_a_user_with_few_examples_counts_as_much_as_one_with_many():

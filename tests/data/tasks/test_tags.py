@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from forms_of_models import FORMS, parameters_and_models
 from plain_accuracies import plain_accuracies
 from tf_examples import example, field
 from tiny_tags import documents, tiny
@@ -18,7 +19,6 @@ from bench.data.read import debian, stackoverflow
 from bench.data.tasks import bag_of_words, tags
 from bench.errors import InputError
 from bench.kernels import sparse
-from bench.models.additive import Additive
 
 
 def test_a_bag_is_the_mean_of_one_hots_with_unknown_words_counted():
@@ -36,51 +36,24 @@ def test_blocks_train_and_the_remainder_validates():
     assert set(np.unique(targets[0, :8].round(6))) == {np.float32(-0.1), np.float32(0.9)}
 
 
-@pytest.mark.parametrize("form", ["shared", "dual", "dense"])
+@pytest.mark.parametrize("form", FORMS)
 def test_accuracy_is_the_share_of_hits_document_by_document(form):
-    task, rng = tiny(1), np.random.default_rng(2)
-    w = rng.standard_normal((30, 5))
-    coefficients = rng.standard_normal((5, 16, 5)) * (np.arange(16) < np.asarray(task.num_examples)[:, None])[..., None]
-    stored = np.asarray(sparse.densify(task.train[0]))
-    theta = np.einsum("njd,njk->ndk", stored, coefficients)
-    params = {
-        "shared": jnp.asarray(w, jnp.float32),
-        "dual": Additive(jnp.asarray(w, jnp.float32), coefficients=jnp.asarray(coefficients, jnp.float32)),
-        "dense": Additive(jnp.asarray(w, jnp.float32), theta=jnp.asarray(theta, jnp.float32)),
-    }[form]
+    task = tiny(1)
+    params, models = parameters_and_models(task, form)
     found = jax.jit(task.metrics)(params, task)
     rng = np.random.default_rng(1)
     hits = [0] * 5
-    for client, size in enumerate((9, 4, 14, 8, 8)):
+    for client, (model, size) in enumerate(zip(models, (9, 4, 14, 8, 8), strict=True)):
         documents(rng, size)
         test = documents(rng, 3)
-        model = w if form == "shared" else w + theta[client]
         for x, of_document in zip(test.words.toarray(), test.tags, strict=True):
-            hits[client] += int(of_document[np.argmax(x @ model)])
+            hits[client] += int(of_document[np.argmax(model @ x)])
     for name, value in plain_accuracies("test", hits, [3] * 5, task.num_examples.tolist()).items():
         assert float(found[name]) == pytest.approx(value), name
+    stored = np.asarray(sparse.densify(task.train[0]))
+    np.testing.assert_allclose(task.gram, np.einsum("nid,njd->nij", stored, stored), atol=1e-6)
     diverged = jax.jit(task.metrics)(jnp.full((30, 5), jnp.nan), task)
     assert all(math.isnan(value) for value in diverged.values())
-
-
-def test_padding_has_no_effect():
-    """The same documents with more room everywhere: the same accuracies and the same gradients."""
-    rng = [np.random.default_rng(0) for _ in range(2)]
-    small, large = (
-        bag_of_words.tag_task(
-            [(documents(one, 8), documents(one, 3)) for _ in range(3)],
-            name="",
-            source="",
-            checksum="",
-            batch_size=4,
-            capacity=room,
-        )
-        for one, room in zip(rng, ((6, 8, 9, 0), (9, 13, 20, 4)), strict=True)
-    )
-    w = jax.random.normal(jax.random.key(0), (30, 5))
-    assert jax.jit(small.metrics)(w, small)["test_accuracy"] == jax.jit(large.metrics)(w, large)["test_accuracy"]
-    np.testing.assert_array_equal(small.gram, large.gram[:, :8, :8])
-    assert float(jnp.sum(jnp.abs(large.gram))) == pytest.approx(float(jnp.sum(jnp.abs(small.gram))))
 
 
 # Debian's packages.

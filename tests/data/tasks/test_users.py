@@ -6,13 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from checked_task import wrong_fields
+from forms_of_models import FORMS, parameters_and_models
 
 from bench.data.dataset import LocalCopy
 from bench.data.read.r_data import Column
 from bench.data.tasks import cifar_users, ratings, shakespeare
 from bench.kernels.sparse import densify
-from bench.models.additive import Additive
 
 ORIGIN = {"name": "tiny", "source": "made up", "checksum": "0"}
 
@@ -36,7 +35,6 @@ def rated():
 
 
 def test_ratings_are_split_by_student_and_short_students_are_left_out(rated):
-    assert wrong_fields(rated) == []
     assert rated.num_clients == 6
     sizes = {part: np.asarray(rated.evaluation[part][2]) for part in ("test", "validation")}
     np.testing.assert_array_equal(sizes["test"], 3)  # of 15
@@ -52,19 +50,10 @@ def test_products_are_those_of_the_dense_inputs(rated):
     assert set(dense.sum(-1)[np.arange(dense.shape[1]) < np.asarray(rated.num_examples)[:, None]]) == {6.0}
 
 
-@pytest.mark.parametrize("form", ["shared", "dense", "dual"])
+@pytest.mark.parametrize("form", FORMS)
 def test_errors_of_ratings_are_those_of_a_loop(rated, form):
-    rng = np.random.default_rng(2)
-    w = rng.normal(size=rated.init_params.shape)
-    dense = np.asarray(densify(rated.train[0]))
-    coefficients = rng.normal(size=(*dense.shape[:2], 1)) * (np.arange(dense.shape[1]) < 4)[None, :, None]
-    theta = np.einsum("njk,njd->ndk", coefficients, dense)
-    params = {
-        "shared": jnp.asarray(w, jnp.float32),
-        "dense": Additive(jnp.asarray(w, jnp.float32), jnp.asarray(theta, jnp.float32)),
-        "dual": Additive(jnp.asarray(w, jnp.float32), coefficients=jnp.asarray(coefficients, jnp.float32)),
-    }[form]
-    models = w[None, :, 0] + (0 if form == "shared" else theta[..., 0]) + np.zeros((6, 1))
+    params, models = parameters_and_models(rated, form)
+    models = models[:, 0]
     found = jax.jit(rated.metrics)(params, rated)
     inputs, targets, sizes = rated.evaluation["test"]
     x, errors = np.asarray(densify(inputs)), []
@@ -109,7 +98,6 @@ def test_features_are_means_over_quarters_and_short(pictures):
 @pytest.mark.parametrize("concentration", [0.3, math.inf])
 def test_users_share_out_pictures_and_are_tested_on_their_own(pictures, concentration):
     task = cifar_users.cifar_users(0, concentration=concentration, num_users=12, size=50)
-    assert wrong_fields(task) == []
     rows = [
         np.asarray(task.train[0]),
         np.asarray(task.evaluation["test"][0]),
@@ -125,17 +113,12 @@ def test_users_share_out_pictures_and_are_tested_on_their_own(pictures, concentr
     assert own > (0.9 if concentration < 1 else 0.5)
 
 
-@pytest.mark.parametrize("form", ["shared", "dense", "dual"])
+@pytest.mark.parametrize("form", FORMS)
 def test_common_accuracy_is_the_mean_over_models(pictures, form):
     task = cifar_users.cifar_users(0, num_users=4, size=40)
-    rng = np.random.default_rng(4)
-    w = jnp.asarray(rng.normal(size=task.init_params.shape), jnp.float32)
-    coefficients = jnp.asarray(rng.normal(size=(4, 10, 10)), jnp.float32)
-    theta = jnp.einsum("njk,njd->nkd", coefficients, task.train[0])
-    params = {"shared": w, "dense": Additive(w, theta), "dual": Additive(w, coefficients=coefficients)}[form]
+    params, models = parameters_and_models(task, form)
     found = jax.jit(task.metrics)(params, task)
     x, labels = (np.asarray(leaf) for leaf in task.evaluation["common"])
-    models = [np.asarray(w) if form == "shared" else np.asarray(w + theta[user]) for user in range(4)]
     expected = np.mean([np.mean((x @ model.T).argmax(-1) == labels) for model in models])
     assert float(found["common_accuracy"]) == pytest.approx(expected)
 
@@ -159,7 +142,6 @@ def test_the_speeches_of_a_role_are_in_one_part_each():
     """Every speech of a role has one letter of its own, so an example shows its speech."""
     roles = [[shakespeare.numbered(letter * 20) for letter in "abcdefghij"] for _ in range(3)]
     task = shakespeare.role_task(0, roles, model="window", **ORIGIN)
-    assert wrong_fields(task) == []
     letters = []
     for labels, sizes in (
         (task.train[1], task.num_examples),
