@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from checked_task import wrong_fields
 from tiny_data import photographs, pictures, stand_in, write
 
 from bench.data import scattering
@@ -45,29 +46,25 @@ def raw(dataset):
     return images.PICTURES[dataset].read(LocalCopy(dataset, {name: here / name for name in FILES[dataset]}, "", ""))
 
 
-def test_the_pool_is_the_training_pictures_and_the_test_pictures_only_measure():
-    for dataset, sizes, shape in (("mnist", (20, 5), (28, 28, 1)), ("cifar10", (15, 3), (32, 32, 3))):
-        task, arrays = images.images(0, dataset=dataset, model="cnn_relu"), raw(dataset)
-        mean, deviation = images.PICTURES[dataset].normalisation
-        for (inputs, labels), split, size in zip(
-            (task.network.pool, task.evaluation["test"]), ("train", "test"), sizes, strict=True
-        ):
-            wanted = (arrays[f"{split}_images"].reshape(size, *shape) / 255.0 - mean) / deviation
-            assert inputs.dtype == np.float32
-            assert labels.dtype == np.int32
-            np.testing.assert_allclose(inputs, wanted, atol=1e-6)
-            np.testing.assert_array_equal(labels, arrays[f"{split}_labels"])
-
-
-def test_normalised_pixels_of_each_data_set():
-    black_and_white = np.array([[[0, 255]]], np.uint8)
-    for dataset, wanted in (("mnist", [-0.1307 / 0.3081, 0.8693 / 0.3081]), ("fashion_mnist", [-1, 1])):
-        np.testing.assert_allclose(
-            images._pixels(black_and_white, images.PICTURES[dataset].normalisation).ravel(), wanted, rtol=1e-6
-        )
-    red = np.array([[[[255, 0, 0]]]], np.uint8)
-    wanted = [0.5086 / 0.2023, -0.4822 / 0.1994, -0.4465 / 0.2010]
-    np.testing.assert_allclose(images._pixels(red, images.PICTURES["cifar10"].normalisation).ravel(), wanted, rtol=1e-6)
+@pytest.mark.parametrize(
+    ("dataset", "sizes", "shape", "mean", "deviation"),
+    [
+        ("mnist", (20, 5), (28, 28, 1), 0.1307, 0.3081),
+        ("fashion_mnist", (20, 5), (28, 28, 1), 0.5, 0.5),
+        ("cifar10", (15, 3), (32, 32, 3), (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)),
+    ],
+)
+def test_the_pool_is_the_training_pictures_and_the_test_pictures_only_measure(dataset, sizes, shape, mean, deviation):
+    task, arrays = images.images(0, dataset=dataset, model="cnn_relu"), raw(dataset)
+    assert wrong_fields(task) == []
+    for (inputs, labels), split, size in zip(
+        (task.network.pool, task.evaluation["test"]), ("train", "test"), sizes, strict=True
+    ):
+        wanted = (arrays[f"{split}_images"].reshape(size, *shape) / 255.0 - np.array(mean)) / np.array(deviation)
+        assert inputs.dtype == np.float32
+        assert labels.dtype == np.int32
+        np.testing.assert_allclose(inputs, wanted, atol=1e-6)
+        np.testing.assert_array_equal(labels, arrays[f"{split}_labels"])
 
 
 @pytest.mark.parametrize(
@@ -76,11 +73,7 @@ def test_normalised_pixels_of_each_data_set():
 def test_scattering_models_see_features_of_raw_pixels_in_half_precision(dataset, model):
     task, arrays = images.images(0, dataset=dataset, model=model), raw(dataset)
     for (inputs, _), split in ((task.network.pool, "train"), (task.evaluation["test"], "test")):
-        pictures = arrays[f"{split}_images"]
-        pictures = pictures if pictures.ndim == 4 else pictures[..., None]
-        batch = np.zeros((scattering.PLANES // pictures.shape[3], *pictures.shape[1:]), np.uint8)  # as it is compiled
-        batch[: len(pictures)] = pictures
-        wanted = np.asarray(scattering.transform(*pictures.shape[1:3])(batch))[: len(pictures)]
+        wanted = scattering.features(dataset, arrays[f"{split}_images"], f"raw {split}").astype(np.float32)
         assert inputs.dtype == np.float16
         np.testing.assert_allclose(inputs.astype(np.float32), wanted, rtol=2**-10, atol=1e-5)
     logits = task.network.module.apply({"params": task.init_params}, inputs.astype(np.float32))

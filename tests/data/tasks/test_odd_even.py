@@ -1,11 +1,12 @@
 """MNIST odd/even: silos, labels, scale and split, on pictures with known content; and the quadratic."""
 
-from dataclasses import replace
+from itertools import chain
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from checked_task import wrong_fields
 
 from bench.data.dataset import LocalCopy
 from bench.data.files import DataFiles
@@ -31,6 +32,7 @@ def pictures():
 
 def test_silos_hold_one_even_and_one_odd_digit(pictures):
     task = odd_even.odd_even(0)
+    assert wrong_fields(task) == []
     count = 60 // 7  # of the rarest digit
     assert task.train[0].shape == (25, int(0.8 * 2 * count), 50)
     assert task.evaluation["test"][0].shape == (25, 2 * count - int(0.8 * 2 * count), 50)
@@ -74,21 +76,16 @@ def test_the_loss_is_1_lipschitz_over_all_images_and_the_script_bound_is_none(pi
 
 
 def images_of(rows, count):
-    """(digit, place among the digit's images) of all records."""
-    return {
-        (even, row) if row < count else (odd, row - count)
+    """(digit, place among the digit's images) of the records of each silo."""
+    return [
+        [(even, row) if row < count else (odd, row - count) for row in silo]
         for silo, (even, odd) in zip(rows, odd_even.PAIRS, strict=True)
-        for row in silo
-    }
+    ]
 
 
 def copies(rows, count):
     """Shares of test records that are copies of a training record of their own silo, and of some silo."""
-    train = int(odd_even.TRAIN * rows.shape[1])
-    images = [
-        [(even, row) if row < count else (odd, row - count) for row in silo]
-        for silo, (even, odd) in zip(rows, odd_even.PAIRS, strict=True)
-    ]
+    train, images = int(odd_even.TRAIN * rows.shape[1]), images_of(rows, count)
     everywhere = {image for silo in images for image in silo[:train]}
     own = np.mean([np.isin(silo[train:], silo[:train]) for silo in rows])
     return own, np.mean([image in everywhere for silo in images for image in silo[train:]])
@@ -114,31 +111,24 @@ def test_trials_differ_and_repeat(pictures):
     assert jax.tree.structure(one) == jax.tree.structure(other)
 
 
-def test_loss_and_error(pictures):
+@pytest.mark.parametrize("own", [False, True])
+def test_loss_and_error_are_those_of_a_loop_over_silos(pictures, own):
     task = odd_even.odd_even_hinge(0)
-    w = jnp.asarray(np.random.default_rng(1).standard_normal(50), jnp.float32)
-    found = odd_even.loss_and_error(w, task)
-    (x, y), (tx, ty) = task.train, task.evaluation["test"]
-    np.testing.assert_allclose(found["train_loss"], np.maximum(0, 1 - y * (x @ w)).mean(), rtol=1e-5)
-    np.testing.assert_allclose(found["test_error"], np.mean(np.sign(tx @ w) != ty), rtol=1e-5)
-    assert np.isnan(odd_even.loss_and_error(w * np.inf, task)["test_error"])
-    flipped = odd_even.loss_and_error(-w, task)["test_error"]
-    np.testing.assert_allclose(flipped, 1 - found["test_error"], atol=1e-6)
+    models = np.random.default_rng(1).standard_normal((25, 50)).astype(np.float32)
+    models = models if own else models[[0] * 25]
+    losses, errors = [], []
+    for model, x, y, test_x, test_y in zip(models, *task.train, *task.evaluation["test"], strict=True):
+        losses.append(np.maximum(0, 1 - y * (x @ model)).mean())
+        errors.append(np.mean(np.sign(test_x @ model) != test_y))
 
+    def measured(models):
+        params = Additive(jnp.zeros(50), jnp.asarray(models)) if own else jnp.asarray(models[0])
+        return odd_even.loss_and_error(params, task)
 
-def test_silos_with_models_of_their_own_predict_on_their_own_records(pictures):
-    """The same model everywhere is one model; a model that is wrong in one silo of 25 adds what it errs there."""
-    task = odd_even.odd_even(0)
-    w = 0.1 * jax.random.normal(jax.random.key(0), (50,))
-    alike = jnp.tile(w, (25, 1))
-    one = odd_even.loss_and_error(w, task)
-    for name, value in odd_even.loss_and_error(Additive(jnp.zeros(50), alike), task).items():
-        np.testing.assert_allclose(value, one[name], rtol=1e-6)
-    inputs, labels = task.evaluation["test"]
-    errors = np.mean(np.asarray(inputs @ w) * np.asarray(labels) <= 0, axis=1)
-    flipped = odd_even.loss_and_error(Additive(jnp.zeros(50), alike.at[3].multiply(-1.0)), task)["test_error"]
-    np.testing.assert_allclose(flipped, one["test_error"] + (1 - 2 * errors[3]) / 25, rtol=1e-5)
-    assert np.isnan(odd_even.loss_and_error(Additive(jnp.zeros(50), alike.at[3].set(jnp.nan)), task)["test_error"])
+    found = measured(models)
+    np.testing.assert_allclose(found["train_loss"], np.mean(losses), rtol=1e-5)
+    np.testing.assert_allclose(found["test_error"], np.mean(errors), rtol=1e-5)
+    assert np.isnan(measured(np.where(np.arange(25)[:, None] == 3 * own, np.nan, models))["test_error"])
 
 
 # The quadratic.
@@ -192,8 +182,8 @@ def test_the_data_to_tune_on_are_made_of_training_images_alone():
     tuning = odd_even.draws(0, count, split_first=True, part="validation")
     train = int(odd_even.TRAIN * final.shape[1])
     assert tuning.shape == (*final.shape[:1], 2 * int(odd_even.TRAIN * count))
-    tested = images_of(final[:, train:], count)
-    assert not tested & images_of(tuning, count)  # of no silo: five silos share a digit's images
+    tested, tuned_on = ({*chain(*images_of(rows, count))} for rows in (final[:, train:], tuning))
+    assert not tested & tuned_on  # of no silo: five silos share a digit's images
     assert copies(tuning, count) == (0, 0)
 
 
@@ -210,12 +200,11 @@ def test_silos_by_dirichlet_have_no_image_in_common_and_digits_of_their_own(pict
         assert set(records(part)) <= set(trained)
     assert not set(records(tuning.train[0])) & set(records(tuning.evaluation["test"][0]))
     assert tuning.name == "odd_even_dirichlet_0.3_validation"
-    even = [np.mean(np.asarray(odd_even.odd_even_dirichlet(t, num_silos=4).train[1]) > 0, axis=1) for t in range(20)]
-    alike = [
-        np.mean(np.asarray(odd_even.odd_even_dirichlet(t, num_silos=4, concentration=100.0).train[1]) > 0, axis=1)
-        for t in range(20)
-    ]
-    assert np.std(even) > 1.3 * np.std(alike)
+    even, alike = (
+        [np.asarray(odd_even.odd_even_dirichlet(t, num_silos=4, concentration=alpha).train[1]) > 0 for t in range(20)]
+        for alpha in (0.3, 100.0)
+    )
+    assert np.std(np.mean(even, axis=2)) > 1.3 * np.std(np.mean(alike, axis=2))
     assert final.checksum != odd_even.odd_even_dirichlet(0, num_silos=4, concentration=1.0).checksum
     with pytest.raises(InputError, match="part"):
         odd_even.odd_even_dirichlet(0, part="tests")
@@ -242,7 +231,8 @@ def test_silos_by_dirichlet_are_tested_on_their_own_digits_and_on_all_alike(pict
     np.testing.assert_allclose(found["local_test_error"], np.mean([local(i, models[i]) for i in range(4)]), rtol=1e-5)
     everywhere = [np.mean(inputs @ model * targets <= 0) for model in models]
     np.testing.assert_allclose(found["test_error"], np.mean(everywhere), rtol=1e-5)
-    np.testing.assert_allclose(found["train_loss"], odd_even.loss_and_error(alone, own_part(task))["train_loss"])
+    losses = [np.logaddexp(0, -y * (x @ model)) for x, y, model in zip(*task.train, models, strict=True)]
+    np.testing.assert_allclose(found["train_loss"], np.mean(losses), rtol=1e-5)
     shared = jax.jit(task.metrics)(jnp.asarray(models[0]), task)
     np.testing.assert_allclose(shared["local_test_error"], np.mean([local(i, models[0]) for i in range(4)]), rtol=1e-5)
     np.testing.assert_allclose(shared["test_error"], everywhere[0], rtol=1e-5)
@@ -250,12 +240,6 @@ def test_silos_by_dirichlet_are_tested_on_their_own_digits_and_on_all_alike(pict
     np.testing.assert_allclose(shared["local_test_error"], shared["test_error"], rtol=1e-5)
     assert abs(found["local_test_error"] - found["test_error"]) > 1e-3
     assert np.isnan(jax.jit(task.metrics)(jnp.full(50, jnp.nan), task)["local_test_error"])
-
-
-def own_part(task):
-    """The task with some test records for every silo, as `loss_and_error` needs them."""
-    inputs, targets = task.evaluation["test"]
-    return replace(task, evaluation={"test": (inputs[None].repeat(4, 0), targets[None].repeat(4, 0))})
 
 
 def test_the_number_of_records_by_which_delta_is_chosen():

@@ -1,10 +1,12 @@
 """School: splits, standardisation and scores, on a small file of our own, and what stands in for it."""
 
+import io
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.io import savemat
 from tiny_data import stand_in, write
-from tiny_schools import written
 
 from bench.data.tasks import school as module
 from bench.data.tasks.school import made_up_schools, school, squared_error
@@ -25,11 +27,27 @@ def pupils():
     return features, exams
 
 
+def cells(arrays) -> np.ndarray:
+    """A MATLAB cell array with one row."""
+    out = np.empty((1, len(arrays)), object)
+    for place, array in enumerate(arrays):
+        out[0, place] = array
+    return out
+
+
+def written() -> bytes:
+    """A file of these schools, as MALSAR has it: unsigned bytes, scores as columns."""
+    file, (features, exams) = io.BytesIO(), pupils()
+    columns = [y.astype(np.uint8)[:, None] for y in exams]
+    savemat(file, {"X": cells([x.astype(np.uint8) for x in features]), "Y": cells(columns)})
+    return file.getvalue()
+
+
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_schools", module._schools.__wrapped__)
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
-    folder = write(tmp_path / "mine", stand_in(monkeypatch, "school", {"school.mat": written(*pupils())}))
+    folder = write(tmp_path / "mine", stand_in(monkeypatch, "school", {"school.mat": written()}))
     monkeypatch.setenv("BENCH_DATA", str(folder))
 
 
