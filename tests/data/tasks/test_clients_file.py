@@ -5,6 +5,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from checked_task import wrong_fields
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -42,6 +43,7 @@ def test_every_example_of_a_client_is_in_one_part_of_that_client(tmp_path):
 def test_targets_are_one_versus_all_and_trials_split_anew(tmp_path):
     path = saved(tmp_path)
     task, other = clients_file(0, path=path), clients_file(1, path=path)
+    assert wrong_fields(task) == []
     first = int(task.train[0][0, 0, 0])
     assert np.argmax(task.train[1][0, 0]) == TARGETS[first]
     assert np.sum(task.train[1][0, 0]) == pytest.approx(0, abs=1e-6)
