@@ -9,11 +9,6 @@ from bench.data import decode
 from bench.errors import InputError
 
 
-def test_what_is_gzipped_is_unpacked_and_all_else_stays():
-    assert decode.plain("u.data", gzip.compress(b"1\t2")) == b"1\t2"
-    assert decode.plain("u.data", b"1\t2") == b"1\t2"
-
-
 def test_no_more_is_unpacked_than_a_data_set_can_have(monkeypatch):
     monkeypatch.setattr(decode, "MOST_BYTES", 1000)
     assert len(decode.plain("u.data", gzip.compress(bytes(1000)))) == 1000

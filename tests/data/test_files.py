@@ -14,34 +14,6 @@ from bench.data.tasks.registry import TASKS
 from bench.errors import InputError
 from bench.papers import SWEEPS
 
-
-@pytest.fixture
-def folders(tmp_path):
-    sizes = {"three": dict.fromkeys("abc", (10, 4)), "four": dict.fromkeys("abcd", (10, 4))}
-    return [hdf5(tmp_path / name, made_up(of)) for name, of in sizes.items()]
-
-
-@pytest.fixture
-def environment():
-    """Fails a test that leaves another environment than it began with, but for what it sets itself."""
-
-    def variables():
-        ours = ("PYTEST_CURRENT_TEST", "BENCH_DATA", "BENCH_SOURCE")
-        return {name: value for name, value in os.environ.items() if name not in ours}
-
-    before = variables()
-    yield
-    assert variables() == before
-
-
-@pytest.fixture
-def sweep(monkeypatch):
-    """A sweep of random walks, "tiny", on digits of EMNIST."""
-    monkeypatch.setitem(
-        SWEEPS, "tiny", lambda scale: walks(tasks={"digits": digits.emnist_digits}, num_rounds=2, eval_every=2)
-    )
-
-
 # ---- The options ----
 
 
@@ -66,17 +38,14 @@ def test_a_folder_is_the_same_however_it_is_written_and_wherever_the_process_goe
     assert here == {DataFiles(tmp_path / "files")}
 
 
-def test_a_folder_that_is_none_is_one_line(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("name", "reason"), [("none", "No such file or directory"), ("file", "Not a directory")])
+def test_a_folder_that_is_none_is_one_line(name, reason, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
-    for folder, reason in ((tmp_path / "none", "No such file or directory"), (tmp_path / "file", "Not a directory")):
-        line = f"{folder}: {reason}: give BENCH_DATA another folder."
+    monkeypatch.setenv("BENCH_DATA", str(tmp_path / name))
+    for given in (tmp_path / name, None):
         with pytest.raises(InputError) as error:
-            DataFiles(folder)
-        assert str(error.value) == line
-        monkeypatch.setenv("BENCH_DATA", str(folder))
-        with pytest.raises(InputError) as error:
-            DataFiles()
-        assert str(error.value) == line
+            DataFiles(given)
+        assert str(error.value) == f"{tmp_path / name}: {reason}: give BENCH_DATA another folder."
 
 
 def test_the_source_is_that_of_the_call_or_of_the_environment_or_any(monkeypatch):
@@ -112,13 +81,18 @@ def test_every_task_that_reads_files_has_them_from_where_the_environment_says(mo
 # ---- From Python and from the command line ----
 
 
-def test_each_run_reads_the_folder_that_it_is_given(folders, sweep, tmp_path, monkeypatch, environment):
-    rows = []
-    for i, folder in enumerate(folders):
+def test_each_run_reads_the_folder_that_it_is_given_and_leaves_the_environment_as_it_is(tmp_path, monkeypatch):
+    digit_walks = walks(tasks={"digits": digits.emnist_digits}, num_rounds=2, eval_every=2)
+    monkeypatch.setitem(SWEEPS, "tiny", lambda scale: digit_walks)
+    checksums = []
+    for clients in ("abc", "abcd"):
+        folder = hdf5(tmp_path / clients, made_up(dict.fromkeys(clients, (10, 4))))
         monkeypatch.setenv("BENCH_DATA", str(folder))
-        rows.append(run("tiny", out=tmp_path / f"out{i}"))
-    checksums = [set(of_run["checksum"]) for of_run in rows]
-    wanted = [{retrieval.get("federated_emnist", DataFiles(folder)).checksum} for folder in folders]
-    assert checksums == wanted
+        before = dict(os.environ)
+        rows = run("tiny", out=tmp_path / f"out_{clients}")
+        assert os.environ == before
+        assert set(rows["task"]) == {"emnist_digits"}
+        (checksum,) = set(rows["checksum"])
+        assert checksum == retrieval.get("federated_emnist", DataFiles(folder)).checksum
+        checksums.append(checksum)
     assert checksums[0] != checksums[1]
-    assert set(rows[0]["task"]) == {"emnist_digits"}

@@ -59,13 +59,14 @@ def normalised(channels):
 def test_they_are_kymatio_s_coefficients_of_raw_pixels_normalised_with_one_colour_after_the_other(shape):
     from kymatio.scattering2d.frontend.numpy_frontend import ScatteringNumPy2D
 
-    images = pictures(2, *shape)
+    images = pictures(3, *shape)
+    images[2] = 0  # an empty picture has no variance
     plain = ScatteringNumPy2D(2, shape[:2], 8)
     channels = [plain.scattering(images[..., colour].astype(np.float32)) for colour in range(shape[2])]
     wanted = normalised(np.concatenate(channels, axis=1)).transpose(0, 2, 3, 1)
     got = compute(images)
     assert got.dtype == np.float32
-    assert got.shape == wanted.shape == (2, shape[0] // 4, shape[1] // 4, 81 * shape[2])
+    assert got.shape == wanted.shape == (3, shape[0] // 4, shape[1] // 4, 81 * shape[2])
     np.testing.assert_allclose(got, wanted, atol=3e-5)
 
 
@@ -75,15 +76,6 @@ def test_groups_are_neighbouring_channels_with_all_their_places():
     np.testing.assert_allclose(got, normalised(x), atol=1e-5)
     flat = np.asarray(scattering.group_normalized(x.reshape(2, -1, 1, 1)))  # as the linear network is published
     np.testing.assert_array_equal(flat.reshape(got.shape), got)
-    pairs = got.reshape(2, 27, -1)
-    np.testing.assert_allclose(pairs.mean(-1), 0, atol=1e-6)
-    np.testing.assert_allclose(pairs.std(-1), 1, rtol=1e-5)
-    strided = np.asarray(scattering.group_normalized(x.reshape(2, 2, 27, 12).swapaxes(1, 2).reshape(x.shape)))
-    assert np.abs(strided.reshape(2, 27, 2, 12).swapaxes(1, 2).reshape(x.shape) - got).max() > 0.1  # others differ
-
-
-def test_an_empty_picture_is_zero_and_not_nan():
-    assert not compute(np.zeros((1, 28, 28, 1), np.uint8)).any()
 
 
 @pytest.mark.parametrize("shape", [(28, 28), (32, 32, 3)])
@@ -122,7 +114,7 @@ def test_they_are_computed_once_and_read_after_that(folder, monkeypatch, capsys)
         again[0] = 0
 
 
-@pytest.mark.parametrize("damage", ["a bit", "the end", "no checksum", "an empty checksum"])
+@pytest.mark.parametrize("damage", ["a bit", "no checksum", "an empty checksum"])
 def test_a_damaged_file_is_refused_by_name_and_computed_anew_once_deleted(folder, damage):
     images = pictures(2, 28, 28)
     first = np.array(scattering.features("made_up", images, "abc"))
@@ -132,8 +124,6 @@ def test_a_damaged_file_is_refused_by_name_and_computed_anew_once_deleted(folder
     if damage == "a bit":
         content[-1000] ^= 1
         path.write_bytes(content)
-    elif damage == "the end":
-        path.write_bytes(content[:-1])
     else:
         beside.unlink()
         if damage == "an empty checksum":
@@ -145,8 +135,7 @@ def test_a_damaged_file_is_refused_by_name_and_computed_anew_once_deleted(folder
     np.testing.assert_array_equal(scattering.features("made_up", images, "abc"), first)
 
 
-@pytest.mark.parametrize("stop", [KeyboardInterrupt, MemoryError])
-def test_an_interrupted_computation_leaves_nothing_and_can_be_repeated(folder, monkeypatch, stop):
+def test_an_interrupted_computation_leaves_nothing_and_can_be_repeated(folder, monkeypatch):
     images = pictures(60, 28, 28)  # two batches
     transform, calls = scattering.transform, []
 
@@ -154,14 +143,14 @@ def test_an_interrupted_computation_leaves_nothing_and_can_be_repeated(folder, m
         def run(batch):
             calls.append(batch)
             if len(calls) == 2:
-                raise stop
+                raise KeyboardInterrupt
             return transform(*shape)(batch)
 
         return run
 
     with monkeypatch.context() as patch:
         patch.setattr(scattering, "transform", stopping)
-        with pytest.raises(stop):
+        with pytest.raises(KeyboardInterrupt):
             scattering.features("made_up", images, "abc")
     assert [path.name for path in folder.iterdir()] == [".lock"]
     assert scattering.features("made_up", images, "abc").shape == (60, 7, 7, 81)

@@ -214,9 +214,10 @@ else:
 def apt(monkeypatch, client):
     """Lets apt-get write index files, do as it is told besides, and lets a data set "x" be made of the index."""
 
-    def make(update: str = "", codename: str = "bookworm", targets=("Packages", "Sources")) -> None:
+    def make(update: str = "") -> None:
         client("apt-get", APT.format(update=update))
-        index = AptIndex(codename, "main", {"x.txt": targets}, lambda name, *parts: b"".join(parts))
+        members = {"x.txt": ("Packages", "Sources")}
+        index = AptIndex("bookworm", "main", members, lambda name, *parts: b"".join(parts))
         files = {"x.txt": hashlib.md5(b"one two").hexdigest()}
         monkeypatch.setitem(DATASETS, "x", DataSet("x", "", files, "free", "", (index,)))
 
