@@ -61,13 +61,8 @@ class Status(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Return the status as plain values for JSON."""
-
-        def plain(coverage: Coverage) -> dict[str, Any]:
-            hours = coverage.core_hours
-            return coverage._asdict() | {"core_hours": None if hours is None else round(hours, 4)}
-
-        entries = {label: plain(coverage) for label, coverage in self.entries.items()}
-        head = {"sweep": self.sweep, "scale": self.scale, "folder": str(self.folder)} | plain(self.total)
+        head = {"sweep": self.sweep, "scale": self.scale, "folder": str(self.folder)} | self.total._asdict()
+        entries = {label: coverage._asdict() for label, coverage in self.entries.items()}
         return head | {"entries": entries, "other_runs": self.other_runs, "problems": self.problems}
 
 
@@ -225,26 +220,22 @@ def verify(sweep: Sweep, folder: Path, other_scales: Sequence[Sweep] = ()) -> li
 
 def as_text(statuses: Sequence[Status], by_entry: bool) -> str:
     """Return a table for users: a line a sweep, and, if `by_entry`, a line an entry."""
-    lines = [("sweep", "there", "missing", "core-hours")]
+    lines: list[tuple[str, Coverage]] = []
     for status in statuses:
-        lines.append(_line(status.sweep, status.total))
+        lines.append((status.sweep, status.total))
         if by_entry:
-            lines += [_line(f"  {label}", coverage) for label, coverage in status.entries.items()]
-    widths = [max(len(line[place]) for line in lines) for place in range(4)]
-    table = "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-    )
+            lines += [(f"  {label}", coverage) for label, coverage in status.entries.items()]
+    names, coverages = zip(*lines, strict=True)
+    table = pd.DataFrame(map(_cells, coverages), names).to_string()
     totals = [status.total for status in statuses if status.total.missing]
-    measured = [total.core_hours for total in totals if total.core_hours is not None]
+    hours = sum(total.core_hours for total in totals if total.core_hours is not None)
     unknown = sum(total.missing for total in totals if total.core_hours is None)
-    remainder = [f"{sum(measured):.3g} core-hours"] * bool(measured) + [f"{unknown:,} runs without a rate"] * bool(
-        unknown
-    )
+    remainder = [f"{hours:.3g} core-hours"] * (hours > 0) + [f"{unknown:,} runs without a rate"] * (unknown > 0)
     note = "A process counts as one core; rates are those of the CPUs that made the rows."
     return f"{table}\n\nThe rest: {', and '.join(remainder) or 'nothing'}. {note}"
 
 
-def _line(name: str, coverage: Coverage) -> tuple[str, str, str, str]:
+def _cells(coverage: Coverage) -> dict[str, str]:
     wanted, there, missing, core_hours = coverage
     hours = "" if not missing else "?" if core_hours is None else f"{core_hours:.3g}"
-    return name, f"{there:,} of {wanted:,}", f"{missing:,}", hours
+    return {"there": f"{there:,} of {wanted:,}", "missing": f"{missing:,}", "core-hours": hours}

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from bench.errors import InputError
 from bench.store.complete_runs import made_on_cpus
 from bench.store.part_files import IDENTITY, UnusablePart, parts_in, read_part, readable_parts, shape
 
@@ -111,17 +110,11 @@ def draw(folders: Sequence[Folder], num: int, seconds: float, seed: int) -> Samp
     """Draw runs until there are enough of them, all sweeps in turn and in random order.
 
     Args:
-        folders: of the sweeps to draw from.
+        folders: of the sweeps to draw from, each with at least one row.
         num: runs wanted.
         seconds: of computing, on one core, that all of them may take together, and one of them a quarter of.
         seed: of the draw.
-
-    Raises:
-        InputError: where there is nothing to draw from.
     """
-    folders = [folder for folder in folders if folder.sizes.sum()]
-    if not folders:
-        raise InputError("there are no finished runs to draw from: first run `python -m bench run SWEEP`")
     rng = np.random.default_rng(seed)
     runs, damaged, too_long, accelerated, seconds_left = {}, {}, 0, 0, seconds
     order: list[int] = []

@@ -1,5 +1,6 @@
 """Draws runs, makes them again, and compares."""
 
+import math
 import os
 import time
 from collections import Counter
@@ -95,11 +96,11 @@ def verify(
     check_range("the seed of the draw", seed, seed >= 0, "it must be at least 0")
     check_range("the number of minutes", minutes, minutes > 0, "it must be above 0")
     folders = {name: Folder(of_scale(results, scale, name)) for name in sweeps or known}
-    if unused := [name for name in sweeps if not folders[name].parts]:
+    folders = {name: folder for name, folder in folders.items() if folder.sizes.sum()}
+    if unused := [name for name in sweeps if name not in folders]:
         raise InputError(
             f"there are no results of {unused[0]} at scale {scale} in {results}: name another sweep, or run it first"
         )
-    folders = {name: folder for name, folder in folders.items() if folder.parts}
     if not folders:
         raise InputError(f"there are no results at scale {scale} in {results}: give another --scale or --out")
     # What a CPU made is repeated in full float32, for which a GPU has to be asked.
@@ -199,17 +200,17 @@ def in_words(checked: Sequence[Checked], sample: Sample, seed: int, seconds: flo
     """
     lines = []
     for run in checked:
-        name = (
-            f"{run.sweep}, {run.algorithm}, point {run.point}, trial {run.trial}, seed {run.seed}" if run.sweep else ""
-        )
+        name = f"{run.sweep}, {run.algorithm}, point {run.point}, trial {run.trial}, seed {run.seed}: "
         if run.outcome == DIFFERENT:
-            size = "" if run.largest == float("inf") else f", a relative difference of {run.largest:.1e}"
-            lines.append(f"{DIFFERENT}: {name}: {run.what}{size} (made by commit {run.commit}, jax {run.jax_version})")
+            size = "" if math.isinf(run.largest) else f", a relative difference of {run.largest:.1e}"
+            lines.append(f"{DIFFERENT}: {name}{run.what}{size} (made by commit {run.commit}, jax {run.jax_version})")
         elif run.outcome == CHAOTIC:
-            lines.append(f"{CHAOTIC}: {name}: {run.what}, within the spread of its repetitions")
-        elif run.outcome in (OUTDATED, DAMAGED):
-            lines.append(f"{run.outcome}: {name + ': ' if name else ''}{run.what}")
-    lines += dict.fromkeys(f"{LEFT_OUT}: {run.what}" for run in checked if run.outcome == LEFT_OUT)
+            lines.append(f"{CHAOTIC}: {name}{run.what}, within the spread of its repetitions")
+        elif run.outcome == OUTDATED:
+            lines.append(f"{OUTDATED}: {name}{run.what}")
+        elif run.outcome in (DAMAGED, LEFT_OUT):
+            lines.append(f"{run.outcome}: {run.what}")
+    lines = list(dict.fromkeys(lines))  # the data of several runs may be missing
     numbers = Counter(run.outcome for run in checked)
     rounded = max((run.largest for run in checked if run.outcome == ROUNDED), default=0.0)
     words = {EQUAL: EQUAL, ROUNDED: f"{ROUNDED} (at most {rounded:.0e})", CHAOTIC: CHAOTIC, LEFT_OUT: LEFT_OUT}
