@@ -179,7 +179,7 @@ def _images(name: str, make: Callable[..., Task]) -> Problem:
     assert isinstance(make, partial)
     dataset, share = make.keywords["dataset"], make.keywords.get("share", 1.0)
     concentration = make.keywords.get("concentration", math.inf)  # how similar the clients' classes are
-    size = client_size(dataset, 10, share=share)
+    size = client_size(PICTURES[dataset].num_train, 10, share=share)
     classes = "" if math.isinf(concentration) else f", classes by Dirichlet({concentration:g})"
     everywhere = {"test_accuracy": "the test images of the data set, the same for every client"}
     # Where classes differ, clients are tested on what they meet, and beside it all alike.

@@ -200,6 +200,11 @@ class Task:
         return value
 
 
+def joint_checksum(*components: str) -> str:
+    """Return the checksum of a task made of several components, from their checksums or descriptions."""
+    return hashlib.blake2b("/".join(components).encode(), digest_size=8).hexdigest()
+
+
 def recipe_checksum(recipe: tuple) -> str:
     """Return the checksum of generated data, a digest of the parameters of the generator."""
     return hashlib.blake2b(repr(recipe).encode(), digest_size=8).hexdigest()

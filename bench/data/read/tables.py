@@ -6,7 +6,6 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from decimal import Decimal, InvalidOperation
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -262,19 +261,15 @@ def _classes(path: Path, label: str, words: pd.Series) -> np.ndarray:
     names = [str(name) for name in values_found]
     if not 2 <= len(names) <= MOST_CLASSES:
         raise InputError(f"{path}: {label!r} has {len(names)} classes: give 2 to {MOST_CLASSES}, or choose regression")
-    numbers = [_number(name) for name in names]
-    if None in numbers:
+    values = pd.to_numeric(pd.Series(names), errors="coerce")
+    if values.isna().any():
         distinct(path, label, names)
-        order = sorted(range(len(names)), key=names.__getitem__)
+        values = pd.Series(names)
     else:
-        values = [number for number in numbers if number is not None]
-        if not all(value.is_finite() and value == value.to_integral_value() for value in values):
+        if (values % 1 != 0).any():  # an infinite one as well
             raise InputError(f"{path}: {label!r} has numbers that are not whole: give classes, or choose regression")
         distinct(path, label, names, dict(zip(names, values, strict=True)).__getitem__)
-        order = sorted(range(len(names)), key=values.__getitem__)
-    places = np.empty(len(names), np.int64)
-    places[order] = np.arange(len(names))
-    return places[codes]
+    return (values.rank() - 1).to_numpy(np.int64)[codes]
 
 
 def _plain(name: str) -> str:
@@ -307,12 +302,3 @@ def distinct(path: Path, column: str, names: Iterable[str], meaning: Callable[[s
             raise InputError(
                 f"{path}: {column!r} has {shown(earlier)} and {shown(name)}, which may be the same: write it in one way"
             )
-
-
-def _number(name: str) -> Decimal | None:
-    """Return a word as a number; None where it is no number."""
-    try:
-        number = Decimal(name) if "_" not in name and name.isascii() else None
-    except InvalidOperation:
-        return None
-    return None if number is None or number.is_nan() else number

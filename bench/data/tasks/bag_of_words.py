@@ -32,7 +32,7 @@ class Bags(NamedTuple):
     tags: bool [document, tag].
     """
 
-    words: sparse.csr_matrix
+    words: Any  # SciPy has no annotations
     tags: np.ndarray
 
     def select(self, rows) -> "Bags":
@@ -40,11 +40,6 @@ class Bags(NamedTuple):
 
     def __len__(self) -> int:
         return len(self.tags)
-
-    @property
-    def num_words(self) -> int:
-        words: Any = self.words  # SciPy has no annotations
-        return words.shape[1]
 
 
 class Documents(NamedTuple):
@@ -120,7 +115,7 @@ def tag_task(
         "test": [test for _, test in clients],
         "validation": [documents.select(slice(n, None)) for (documents, _), n in zip(clients, used, strict=True)],
     }
-    num_words, num_tags = train[0].num_words, train[0].tags.shape[1]
+    num_words, num_tags = train[0].words.shape[1], train[0].tags.shape[1]
     entries = zip(*(_entries(b.words, num_entries) for b in train), strict=True)
     index, value = (jnp.asarray(pack(leaves, num_train)) for leaves in entries)
     targets = pack([b.tags.astype(np.float32) for b in train], num_train) - np.float32(0.1)
@@ -159,7 +154,7 @@ def _documents(held_out: list[Bags], train: list[Bags], num_entries: int, num_tr
     padded = (pack([array], room)[0] for array in (*map(np.concatenate, leaves), tags, place.astype(np.int32)))
     index, value, tags, padded_place = map(jnp.asarray, padded)
     return Documents(
-        rows=Rows(index, value, train[0].num_words),
+        rows=Rows(index, value, train[0].words.shape[1]),
         tags=tags,
         place=padded_place,
         cross=jnp.asarray(pack(cross, longest)),

@@ -20,7 +20,7 @@ from bench.data.dataset import LocalCopy
 from bench.data.fetch import retrieval
 from bench.data.files import DataFiles
 from bench.data.read import formats
-from bench.data.task import Task
+from bench.data.task import Task, joint_checksum
 from bench.data.tasks import digits
 from bench.data.tasks.by_network import network_task
 from bench.errors import InputError, check_name
@@ -74,7 +74,7 @@ def cifar_users(
     origin: dict[str, Any] = {
         "name": f"cifar_users_{model}_{num_users}_{shares}",
         "source": f"CIFAR-10 ({copy.source})",
-        "checksum": digits.joint_checksum(copy.checksum, scattering.recipe(), str(PLACES)),
+        "checksum": joint_checksum(copy.checksum, scattering.recipe(), str(PLACES)),
     }
     if model == "cnn":
         return network_task(examples, module=PictureCNN(), head=("head",), seed=SEED, common=common, **origin)

@@ -16,7 +16,7 @@ import psutil
 from bench.data.partition import TEST, VALIDATION, by_label, three_splits
 from bench.data.read.arrays import read_arrays
 from bench.data.read.tables import CLIENT, EXACT, LABEL, Clients, client_table, distinct
-from bench.data.task import Task
+from bench.data.task import Task, joint_checksum
 from bench.data.tasks import digits
 from bench.data.tasks.by_network import network_task
 from bench.data.tasks.by_user import WORST
@@ -211,7 +211,7 @@ def clients_with_network(
         optional_head=True,
         name=f"{path.name}_{name}",
         source=f"{path.name}, {len(examples['train'])} clients",
-        checksum=digits.joint_checksum(data.checksum, code),
+        checksum=joint_checksum(data.checksum, code),
     )
     logits = jax.eval_shape(apply_of(module), task.init_params, task.evaluation["common"][0]).shape[1]
     if logits < classes:

@@ -9,7 +9,6 @@ no bias), targets 0.9 for the class and -0.1 for the others; linear, or with the
 `bench.models.digits_cnn`.
 """
 
-import hashlib
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -23,7 +22,7 @@ from bench.data.fetch import retrieval
 from bench.data.files import DataFiles
 from bench.data.partition import by_label, by_style, hold_out, stack
 from bench.data.read import emnist, formats
-from bench.data.task import Task
+from bench.data.task import Task, joint_checksum
 from bench.data.tasks.by_network import network_task
 from bench.data.tasks.by_user import accuracies, by_client, or_nan
 from bench.errors import check_name
@@ -41,11 +40,6 @@ class Digits(NamedTuple):
 
     train: list
     test: list
-
-
-def joint_checksum(*components: str) -> str:
-    """Return the checksum of a task made of several components, from their checksums or descriptions."""
-    return hashlib.blake2b("/".join(components).encode(), digest_size=8).hexdigest()
 
 
 def style(images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

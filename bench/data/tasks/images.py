@@ -8,7 +8,6 @@ evaluation.
 Source: Bhaskar et al. 2025, as in its program.
 """
 
-import hashlib
 import math
 from collections.abc import Callable
 from functools import cache
@@ -25,7 +24,7 @@ from bench.data.dataset import LocalCopy
 from bench.data.fetch import retrieval
 from bench.data.files import DataFiles
 from bench.data.read import formats
-from bench.data.task import Network, Task
+from bench.data.task import Network, Task, joint_checksum
 from bench.errors import InputError, check_name
 from bench.kernels.per_example import cross_entropy
 from bench.kernels.platforms import by_platform, in_turn
@@ -120,7 +119,7 @@ def images(
             else partition.by_class_shares(rng, np.asarray(labels), num_clients, concentration, size)
         )
     else:
-        size = _client_size(len(labels), num_clients, share)
+        size = client_size(len(labels), num_clients, share=share)
         members = partition.independent_draws(rng, len(labels), num_clients, size)
     recipe = scattering.recipe() if features == "scattering" else repr(constants)
     key = jax.random.fold_in(jax.random.key(0x1A6E5), trial)
@@ -138,17 +137,13 @@ def images(
         + ("" if math.isinf(concentration) else f"_dirichlet_{concentration:g}")
         + ("" if part == "test" else f"_{part}"),
         source=f"{PICTURES[dataset].title} ({copy.source})",
-        checksum=hashlib.blake2b(f"{copy.checksum}/{recipe}".encode(), digest_size=8).hexdigest(),
+        checksum=joint_checksum(copy.checksum, recipe),
     )
 
 
-def client_size(dataset: str, num_clients: int, *, share: float = 1.0) -> int:
+def client_size(num_pictures: int, num_clients: int, *, share: float = 1.0) -> int:
     """Return the pictures of a client by the published draw, which is the given share of max(N / k, N / 10)."""
-    return _client_size(PICTURES[dataset].num_train, num_clients, share)
-
-
-def _client_size(size: int, num_clients: int, share: float) -> int:
-    return math.ceil(share * max(size // max(num_clients, 1), size // SHARE))
+    return math.ceil(share * max(num_pictures // max(num_clients, 1), num_pictures // SHARE))
 
 
 @cache

@@ -28,9 +28,9 @@ from bench.models.linear import personal, squared, squared_loss
 
 TEST_FRACTION = 0.2  # share of a user's ratings held out, at least one rating
 RIDGE = 0.1  # of the features, as weighted by numbers of ratings
-# Length of the neighbour lists by kind of similarity: with ten nearest neighbours the longest of 80 splits were 72 and
-# 143. A graph with longer lists needs a separately compiled program.
-SLOTS = {"centred": 88, "raw": 160}
+# Length of the neighbour lists: with ten nearest neighbours the longest of 80 splits was 72. A graph with longer lists
+# needs a separately compiled program.
+SLOTS = 88
 
 
 class FilmRatings(NamedTuple):
@@ -118,15 +118,14 @@ def factors(
 
 
 @cache
-def _prepared(data_files: DataFiles, trial: int, part: str, num_neighbors: int, similarity: str, **als):
+def _prepared(data_files: DataFiles, trial: int, part: str, num_neighbors: int, rank: int, sweeps: int):
     """Return everything that takes seconds on the host: the fold, the films' features, and the weights of the graph."""
     ratings, _ = _ratings(data_files)
     shape = int(ratings.user.max()) + 1, int(ratings.film.max()) + 1
     fold = split(ratings, trial, part=part)
-    _, features = factors(fold.train, shape, seed=trial, **als)
     train = fold.train
-    compared = train.rating if similarity == "centred" else train.rating + fold.mean[train.user]
-    vectors = sparse.csr_matrix((compared, (train.user, train.film)), shape)
+    _, features = factors(train, shape, rank=rank, ridge=RIDGE, sweeps=sweeps, seed=trial)
+    vectors = sparse.csr_matrix((train.rating, (train.user, train.film)), shape)
     return fold, features, nearest_neighbors(vectors, num_neighbors=num_neighbors)
 
 
@@ -137,7 +136,6 @@ def movielens(
     rank: int = 20,
     sweeps: int = 20,
     num_neighbors: int = 10,
-    similarity: str = "centred",
 ) -> Task:
     """Rating prediction for the 943 users of MovieLens-100K, with 20 to 737 ratings each.
 
@@ -151,34 +149,31 @@ def movielens(
             80 %, tested on their rest; means, features and graph are those of the smaller training set, so that nothing
             depends on a test rating.
         rank, sweeps: of the features, see `factors`.
-        num_neighbors: the number of nearest users by cosine of their training ratings that each user is joined with.
-        similarity: whether that is of "centred" or of "raw" ratings.
+        num_neighbors: the number of nearest users by cosine of their centred training ratings that each user is joined
+            with.
 
     Raises:
-        InputError: another part or kind of similarity, or no u.data.
+        InputError: another part, or no u.data.
     """
-    for kind, value, names in (("part", part, PARTS), ("similarity", similarity, SLOTS)):
-        check_name(kind, value, names)
+    check_name("part", part, PARTS)
     data_files = DataFiles()
     ratings, copy = _ratings(data_files)
-    als = {"rank": rank, "ridge": RIDGE, "sweeps": sweeps}
-    fold, features, weights = _prepared(data_files, trial, part, num_neighbors, similarity, **als)
-
+    fold, features, weights = _prepared(data_files, trial, part, num_neighbors, rank, sweeps)
     largest = int(np.bincount(ratings.user).max())
     num_held_out = max(1, round(TEST_FRACTION * largest))
     inputs, targets, sizes = _by_user(fold.train, features, largest - num_held_out)
     features_of_user, counts = np.asarray(inputs), np.asarray(sizes)
     gram = features_of_user.transpose(0, 2, 1) @ features_of_user
     regularization = 1 / counts
-    weighted = True  # by numbers of ratings; in the checksum since the first results
-    recipe = (copy.checksum, rank, RIDGE, weighted, sweeps, num_neighbors, similarity, TEST_FRACTION)
+    # True and "centred" were options once.
+    recipe = (copy.checksum, rank, RIDGE, True, sweeps, num_neighbors, "centred", TEST_FRACTION)
     return Task(
         init_params=jnp.zeros(rank),
         num_examples=sizes,
         train=(inputs, targets),
         evaluation={"test": _by_user(fold.test, features, num_held_out)},
         peers=Peers(
-            graph=from_weights(weights, slots=SLOTS[similarity]),
+            graph=from_weights(weights, slots=SLOTS),
             regularization=jnp.asarray(regularization, jnp.float32),
             smoothness=jnp.asarray(2 * np.linalg.eigvalsh(gram)[:, -1] / counts + 2 * regularization, jnp.float32),
             budget=jnp.ones(len(sizes)),

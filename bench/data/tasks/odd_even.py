@@ -22,7 +22,7 @@ from jax import Array
 
 from bench.data import partition
 from bench.data.files import DataFiles
-from bench.data.task import Linear, Task
+from bench.data.task import Linear, Task, joint_checksum
 from bench.data.tasks import digits
 from bench.errors import InputError, check_name
 from bench.models import linear
@@ -123,7 +123,7 @@ def odd_even_dirichlet(trial: int, *, concentration: float = 0.3, num_silos: int
         metrics=loss_and_error_by_digit,
         name=f"odd_even_dirichlet_{concentration:g}" + ("" if part == "test" else f"_{part}"),
         source=f"MNIST ({source})",
-        checksum=digits.joint_checksum(
+        checksum=joint_checksum(
             checksum, f"odd even {NUM_FEATURES}", f"dirichlet {concentration:g} {num_silos}", "tested by digit"
         ),
     )
@@ -158,7 +158,7 @@ def _task(trial: int, name: str, link, loss, bound: str, split_first: bool, part
     if part == "validation" and not split_first:
         raise InputError("part 'validation' of odd_even needs split_first: without it images are on both sides")
     images_of_digit, lengths, source, checksum = _features(DataFiles())
-    pools = [(np.concatenate([images_of_digit[even], images_of_digit[odd]])) for even, odd in PAIRS]
+    pools = [np.concatenate([images_of_digit[even], images_of_digit[odd]]) for even, odd in PAIRS]
     count = images_of_digit.shape[1]
     answers = np.concatenate([np.ones(count), -np.ones(count)])
     drawn_rows = draws(trial, count, split_first=split_first, part=part)
@@ -186,7 +186,7 @@ def _task(trial: int, name: str, link, loss, bound: str, split_first: bool, part
         metrics=loss_and_error,
         name=name,
         source=f"MNIST ({source})",
-        checksum=digits.joint_checksum(checksum, f"odd even {NUM_FEATURES}", bound, *["split first"] * split_first),
+        checksum=joint_checksum(checksum, f"odd even {NUM_FEATURES}", bound, *["split first"] * split_first),
     )
 
 
@@ -198,13 +198,12 @@ def loss_and_error(params, task: Task) -> dict:
         params: one model of all silos, w [feature], or an Additive with a model of each.
         task: whose silos predict on their own test records.
     """
-    models, test = _models(params, task), task.evaluation["test"]
-    by_silo = isinstance(params, Additive)
+    models = _models(params, task)
     wrong = _mean_of_silos(
-        models, by_silo, lambda scores, targets: jnp.mean(scores * targets <= 0, dtype=jnp.float32), test
+        models, lambda scores, targets: jnp.mean(scores * targets <= 0, dtype=jnp.float32), task.evaluation["test"]
     )
     return {
-        "train_loss": _train_loss(models, by_silo, task),
+        "train_loss": _train_loss(models, task),
         "test_error": jnp.where(jnp.all(jnp.isfinite(models)), wrong, jnp.nan),
     }
 
@@ -219,8 +218,7 @@ def loss_and_error_by_digit(params, task: Task) -> dict:
         local_test_error: the mean over silos of the error on their own digits: every silo meets images of a digit as
             often as the digit is among its training records.
     """
-    evaluation = task.evaluation
-    models, by_silo = _models(params, task), isinstance(params, Additive)
+    evaluation, models = task.evaluation, _models(params, task)
     inputs, targets = evaluation["test"]
     counts = jnp.bincount(evaluation["digit"], length=10).astype(jnp.float32)
 
@@ -229,13 +227,13 @@ def loss_and_error_by_digit(params, task: Task) -> dict:
         wrong = (inputs @ model * targets <= 0).astype(jnp.float32)
         return jax.ops.segment_sum(wrong, evaluation["digit"], num_segments=10) / counts
 
-    by_digit = jax.lax.map(errors, models) if by_silo else errors(models)  # [silo, digit] or [digit]
+    by_digit = jax.lax.map(errors, models) if models.ndim == 2 else errors(models)  # [silo, digit] or [digit]
     finite = jnp.all(jnp.isfinite(models))
     everywhere = jnp.mean(by_digit @ counts / jnp.sum(counts))
     shares = evaluation["shares"]
     local = jnp.mean(jnp.sum(shares * jnp.broadcast_to(by_digit, shares.shape), axis=1))
     return {
-        "train_loss": _train_loss(models, by_silo, task),
+        "train_loss": _train_loss(models, task),
         "test_error": jnp.where(finite, everywhere, jnp.nan),
         "local_test_error": jnp.where(finite, local, jnp.nan),
     }
@@ -246,17 +244,17 @@ def _models(params, task: Task) -> Array:
     return linear.personal(params, task.num_clients) if isinstance(params, Additive) else params
 
 
-def _train_loss(models: Array, by_silo: bool, task: Task) -> Array:
+def _train_loss(models: Array, task: Task) -> Array:
     """Return the mean over silos of their mean loss on their training records."""
     link = task.need(Linear).link
-    return _mean_of_silos(models, by_silo, lambda scores, targets: jnp.mean(link(scores, targets)), task.train)
+    return _mean_of_silos(models, lambda scores, targets: jnp.mean(link(scores, targets)), task.train)
 
 
-def _mean_of_silos(models: Array, by_silo: bool, measure: Callable[[Array, Array], Array], records) -> Array:
+def _mean_of_silos(models: Array, measure: Callable[[Array, Array], Array], records) -> Array:
     """Return the mean over silos of measure(scores, targets) on their own records.
 
     One silo after the other: with many points, only the scores of a single silo fit in a CPU's cache.
     """
-    if by_silo:
+    if models.ndim == 2:
         return jnp.mean(jax.lax.map(lambda silo: measure(silo[1] @ silo[0], silo[2]), (models, *records)))
     return jnp.mean(jax.lax.map(lambda silo: measure(silo[0] @ models, silo[1]), records))

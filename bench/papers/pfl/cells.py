@@ -39,7 +39,7 @@ def _noise(epsilon: float, data: str, num_clients: int, share: float, batch_size
     """sigma for T epochs on what one of so many clients holds, in batches of that size, by PLD."""
     if math.isinf(epsilon):
         return 0.0
-    num_examples = client_size(data, num_clients, share=share)
+    num_examples = client_size(PICTURES[data].num_train, num_clients, share=share)
 
     def release(sigma):
         return local_release(sigma, num_examples=num_examples, batch_size=batch_size, delta=DELTA)

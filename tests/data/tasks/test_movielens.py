@@ -94,7 +94,7 @@ def test_a_test_rating_moves_nothing_that_is_trained_on(here, tmp_path, monkeypa
 def test_examples_are_the_features_of_the_films_a_user_rated(here):
     task = movielens(1, **SMALL)
     assert wrong_fields(task) == []
-    fold, features, _ = module._prepared(DataFiles(), 1, "test", 3, "centred", rank=3, ridge=0.1, sweeps=4)
+    fold, features, _ = module._prepared(DataFiles(), 1, "test", 3, rank=3, sweeps=4)
     for ours, part in ((task.train, fold.train), (task.evaluation["test"], fold.test)):
         inputs, targets = (np.asarray(leaf) for leaf in ours[:2])
         for user in range(USERS):

@@ -1,7 +1,6 @@
 """The features of MovieLens' films by alternating least squares, and the graph of its users."""
 
 import numpy as np
-import pytest
 from tiny_peers import dense
 from tiny_ratings import SMALL, USERS
 
@@ -46,14 +45,11 @@ def test_a_sweep_solves_for_films_given_users_one_by_one(table):
     assert (films[-2:] == 0).all()
 
 
-@pytest.mark.parametrize("similarity", ["centred", "raw"])
-def test_the_graph_joins_users_whose_training_ratings_are_nearest(here, similarity):
-    task = movielens(0, similarity=similarity, **SMALL)
+def test_the_graph_joins_users_whose_training_ratings_are_nearest(here):
+    task = movielens(0, **SMALL)
     ratings, _ = module._ratings(DataFiles())
     fold = split(ratings, 0)
     vectors = np.zeros((USERS, int(ratings.film.max()) + 1))
     vectors[fold.train.user, fold.train.film] = fold.train.rating
-    if similarity == "raw":
-        vectors[fold.train.user, fold.train.film] += fold.mean[fold.train.user]
     expected = nearest_neighbors(vectors, num_neighbors=3).toarray()
     np.testing.assert_array_equal(dense(task), expected)
