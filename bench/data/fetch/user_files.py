@@ -33,10 +33,11 @@ def search(dataset: DataSet, folder: Path | None) -> tuple[LocalCopy | None, str
     if folder is None:
         return None, "BENCH_DATA"
     candidates: dict[str, list[Path]] = {}
-    packed = (".lzma", ".xz") if dataset.user_files else (".gz",)
     names = {*dataset.files, *(file for files in dataset.user_files for file in files)}
     for path in _walk(folder):
-        if (file := _canonical(path.name, packed)) in names:
+        file = path.name if dataset.user_files else path.name.removesuffix(".gz")
+        file = file.replace(".idx", "-idx")  # as in train-images.idx3-ubyte
+        if file in names:
             candidates.setdefault(file, []).append(path)
     files, missing = (_pick_unchecked if dataset.user_files else _pick)(dataset, candidates)
     if missing:
@@ -50,12 +51,6 @@ def _walk(root: Path) -> Iterator[Path]:
         depth = len(Path(parent).relative_to(root).parts)
         below[:] = sorted(name for name in below if depth < DEPTH and not name.startswith("."))
         yield from (Path(parent) / file for file in sorted(files))
-
-
-def _canonical(file: str, packed: tuple[str, ...]) -> str:
-    for ending in packed:
-        file = file.removesuffix(ending)
-    return file.replace(".idx", "-idx")  # as in train-images.idx3-ubyte
 
 
 def _pick(dataset: DataSet, candidates: dict[str, list[Path]]) -> tuple[dict[str, Path], list[str]]:

@@ -1,10 +1,6 @@
 """Federated EMNIST as TensorFlow Federated (TFF) distributes it, read without TensorFlow."""
 
-import errno
-import lzma
-import shutil
 import sqlite3
-import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -22,8 +18,7 @@ def federated_emnist(copy: LocalCopy) -> list[Client]:
     """Return the digits of federated EMNIST, client by client, clients in the order of their ids as in TFF.
 
     Args:
-        copy: the two HDF5 files, or the one SQLite file; an lzma-compressed one is unpacked into a
-            temporary folder each time (some 4 GB), so decompress it where it is used often.
+        copy: the two HDF5 files, or the one SQLite file.
 
     Returns:
         One tuple for each client: id, train pixels float32 [n, 28, 28], train labels int32 [n], test pixels, test
@@ -38,10 +33,8 @@ def federated_emnist(copy: LocalCopy) -> list[Client]:
     read_splits = _hdf5_splits if len(paths) == 2 else _sqlite_splits
     try:
         train, test = read_splits(*paths)
-    except (OSError, KeyError, IndexError, ValueError, EOFError, lzma.LZMAError, sqlite3.Error) as error:
+    except (OSError, KeyError, IndexError, ValueError, sqlite3.Error) as error:
         names, reason = " and ".join(str(path) for path in paths), " ".join(str(error).split())[:100]
-        if getattr(error, "errno", None) == errno.ENOSPC:
-            raise InputError(f"{names}: no room to unpack it: decompress it, or set TMPDIR.") from None
         raise InputError(
             f"{names}: not federated EMNIST digits as TFF distributes them ({reason}): replace it."
         ) from None
@@ -68,16 +61,6 @@ def _hdf5_splits(*paths: Path) -> list[Split]:
 
 
 def _sqlite_splits(path: Path) -> list[Split]:
-    if path.suffix == ".sqlite":
-        return _database_splits(path)
-    with tempfile.TemporaryDirectory() as folder:  # SQLite reads only a plain file
-        database = Path(folder) / "plain.sqlite"
-        with lzma.open(path) as packed, open(database, "wb") as unpacked:
-            shutil.copyfileobj(packed, unpacked, 1 << 22)
-        return _database_splits(database)
-
-
-def _database_splits(path: Path) -> list[Split]:
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
         splits = []
         for split in ("digits_only_train", "digits_only_test"):

@@ -1,6 +1,5 @@
-"""Federated EMNIST from HDF5, from SQLite and from packed SQLite: the same clients with the same digits."""
+"""Federated EMNIST from HDF5 and from SQLite: the same clients with the same digits."""
 
-import lzma
 import sqlite3
 import struct
 
@@ -53,14 +52,7 @@ def sqlite(folder, clients, splits=("digits_only_train", "digits_only_test")):
     return found(path)
 
 
-def packed(folder, clients):
-    path = sqlite(folder, clients).files["emnist_all.sqlite"]
-    (folder / "emnist_all.sqlite.lzma").write_bytes(lzma.compress(path.read_bytes(), lzma.FORMAT_ALONE))
-    path.unlink()
-    return found(folder / "emnist_all.sqlite.lzma")
-
-
-@pytest.mark.parametrize("form", [two_files, sqlite, packed])
+@pytest.mark.parametrize("form", [two_files, sqlite])
 def test_all_forms_give_the_same_clients_in_the_order_of_their_ids(tmp_path, clients, form):
     read = emnist.federated_emnist(form(tmp_path, clients))
     assert [client for client, *_ in read] == ["f0000_14", "f1_01", "f2_10"]
@@ -90,10 +82,9 @@ def test_a_cut_example_is_refused(cut):
 
 
 def test_other_files_are_refused_by_name(tmp_path, clients):
-    for name in ("emnist_all.sqlite", "emnist_all.sqlite.lzma"):
-        (tmp_path / name).write_bytes(b"something else entirely")
-        with pytest.raises(InputError, match=rf"{name}: not federated EMNIST"):
-            emnist.federated_emnist(found(tmp_path / name))
+    (tmp_path / "emnist_all.sqlite").write_bytes(b"something else entirely")
+    with pytest.raises(InputError, match=r"emnist_all.sqlite: not federated EMNIST"):
+        emnist.federated_emnist(found(tmp_path / "emnist_all.sqlite"))
     (tmp_path / "emnist_all.sqlite").unlink()
     with pytest.raises(InputError, match="no split is called digits_only_train"):
         emnist.federated_emnist(sqlite(tmp_path, clients, splits=("train", "test")))
