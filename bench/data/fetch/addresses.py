@@ -42,13 +42,11 @@ class Address(Source):
         return self.client
 
     def contents(self, scratch: Path, report: Report) -> Contents:
-        got = scratch / "got"
-        got.mkdir()
         for name, (url, member) in self.files.items():
-            file = got / url.rsplit("/", 1)[1]
+            file = scratch / "got" / url.rsplit("/", 1)[1]
             if not file.exists():  # an archive has several
                 command = [sys.executable, "-c", DOWNLOAD, url, file]
-                packages.watch(command, str(self), scratch, report, silent_s=packages.SILENT / 2)
+                packages.watch(command, str(self), scratch, report)
             if member:
                 members = [inside for _, inside in self.files.values()]
                 file = packages.unpack(file, scratch / "unpacked", members) / member

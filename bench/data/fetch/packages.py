@@ -106,7 +106,13 @@ class Package(Source):
         return f"{self.client} {self.name} {self.version}".rstrip()
 
     def contents(self, scratch: Path, report: Report) -> Contents:
-        archive = self._download(scratch, report)
+        output = ""
+        for command in COMMANDS[self.client](self, scratch):
+            output = watch(command, str(self), scratch, report, output)
+        archives = list((scratch / "got").iterdir())
+        if len(archives) != 1:
+            raise Unavailable(f"{self.client} left {len(archives)} archives")
+        (archive,) = archives
         if (got := sha256(archive)) != self.sha256:
             raise Unavailable(f"{archive.name} has sha256 {got[:12]}..., not {self.sha256[:12]}...")
         report(f"{self}: unpacking")
@@ -114,18 +120,6 @@ class Package(Source):
         unpacked = unpack(archive, scratch / "unpacked", members)
         for name, files in self.members.items():
             yield name, self.decode(name, *((unpacked / file).read_bytes() for file in files))
-
-    def _download(self, scratch: Path, report: Report) -> Path:
-        """Run the client; the archive is then the only file in scratch/got."""
-        got = scratch / "got"
-        got.mkdir()
-        output = ""
-        for command in COMMANDS[self.client](self, scratch):
-            output = watch(command, str(self), scratch, report, output)
-        archives = list(got.iterdir())
-        if len(archives) != 1:
-            raise Unavailable(f"{self.client} left {len(archives)} archives")
-        return archives[0]
 
 
 @dataclass(frozen=True)
@@ -151,7 +145,6 @@ class AptIndex(Source):
 
     def contents(self, scratch: Path, report: Report) -> Contents:
         apt = _apt(scratch, INDEX)
-        (scratch / "got").mkdir()
         output = watch([*apt, "update"], str(self), scratch, report)
         listing = watch([*apt, "indextargets", "--format", FORMAT], str(self), scratch, report)
         paths = {}
@@ -244,9 +237,7 @@ def program(name: str) -> str:
     raise Unreachable(f"{name} is not installed")
 
 
-def watch(
-    command: list, label: str, scratch: Path, report: Report, output: str = "", silent_s: float | None = None
-) -> str:
+def watch(command: list, label: str, scratch: Path, report: Report, output: str = "") -> str:
     """Run a client in scratch/got for as long as bytes keep coming; an error gives the reason for its failure.
 
     The output of earlier commands is kept before its own, because it may contain the reason: apt-get update without a
@@ -258,13 +249,13 @@ def watch(
         scratch: the folder that grows.
         report: receives progress messages.
         output: of the commands before.
-        silent_s: seconds to wait for the first bytes; default SILENT.
 
     Raises:
         Unavailable: it failed; Unreachable: for want of a network.
         OSError: the disk is full.
     """
     environment = os.environ | {"TMPDIR": str(scratch), "LC_ALL": "C"}
+    (scratch / "got").mkdir(exist_ok=True)
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
             command,
@@ -275,27 +266,23 @@ def watch(
             stderr=subprocess.STDOUT,
             start_new_session=True,  # so that its child processes end with it
         )
-        silent = False
+        start = size = _size(scratch)
+        since, begun = time.monotonic(), False
         try:
-            start = _size(scratch)
-            size, since = start, time.monotonic()
-            while process.poll() is None and not silent:
+            while process.poll() is None and time.monotonic() - since < (STALLED if begun else SILENT):
                 time.sleep(0.1)
-                current = _size(scratch)
-                if current != size:
-                    size, since = current, time.monotonic()
+                if (current := _size(scratch)) != size:
+                    size, since, begun = current, time.monotonic(), current - start > FIRST_BYTES
                     report(f"{label}: {max(0, size - start) / 1e6:.1f} MB")
-                limit = STALLED if size - start > FIRST_BYTES else silent_s or SILENT
-                silent = time.monotonic() - since > limit
         finally:
-            if process.poll() is None:
+            if silent := process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         log.seek(0)
         output += log.read().decode(errors="replace")
     if NO_ROOM.search(output):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    if silent and size - start > FIRST_BYTES:
+    if silent and begun:
         raise Unavailable("the download stalled")
     if silent or (process.returncode and NO_NETWORK.search(output)):
         raise Unreachable("no network")
