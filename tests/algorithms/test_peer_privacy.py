@@ -134,10 +134,10 @@ def test_the_published_noise_is_for_less_than_one_example_moves_and_epsilon_true
 
 
 def test_the_calibrated_variants_cost_what_they_say():
-    """Where L0 is the clipping norm, or the bound that scaled inputs keep, nothing is hidden."""
+    """Where L0 is the clipping norm, or the bound that short inputs keep, nothing is hidden."""
     clipped = spent(logistic_peers(input_range=10.0), 3, noise_multiplier=SIGMA, clip_norm=4.0, lipschitz=4.0)
-    scaled = spent(logistic_peers(scaled=True), 3, noise_multiplier=SIGMA)
-    for said in (clipped, scaled):
+    short = spent(logistic_peers(input_range=1 / P), 3, noise_multiplier=SIGMA)
+    for said in (clipped, short):
         assert said["true"] == pytest.approx(said["tight"], rel=1e-5)
         assert said["tight"] < said["paper"]
     unbounded = spent(squared_peers(), 1, noise_multiplier=SIGMA)

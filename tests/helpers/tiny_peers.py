@@ -27,8 +27,15 @@ ALIKE = {"num_examples": (12, 12), "graph_width": 5.0}  # agents for which the b
 
 @cache
 def logistic_peers(trial=0, **args):
-    """The published classification, small; inputs in [-1, 1] and the true curvature unless told otherwise."""
-    return linear_p2p(trial, **SMALL | {"input_range": 1.0, "smoothness": "data"} | args)
+    """The published classification, small; inputs in [-1, 1] unless told otherwise, and the true curvature."""
+    return with_curvature(linear_p2p(trial, **SMALL | {"input_range": 1.0} | args), 0.25)
+
+
+def with_curvature(task, of_loss: float):
+    """The task with the true smoothness of the agents' objectives, for a loss of that largest second derivative."""
+    norms, sizes = np.linalg.norm(np.asarray(task.train[0]), 2, axis=(1, 2)), np.asarray(task.num_examples)
+    curvature = of_loss * norms**2 / np.maximum(sizes, 1) + 2 * np.asarray(task.peers.regularization)
+    return with_peers(task, smoothness=jnp.asarray(curvature, jnp.float32))
 
 
 @cache
@@ -40,14 +47,9 @@ def squared_peers(trial=0, **args):
     noise = np.random.default_rng(trial).standard_normal(labels.shape)
     real = np.arange(labels.shape[1]) < sizes[:, None]
     targets = np.where(real, inputs[..., 0] - 2 * inputs[..., 1] + 0.3 * labels + 0.1 * noise, 0)
-    curvature = 2 * np.linalg.norm(inputs, 2, axis=(1, 2)) ** 2 / np.maximum(sizes, 1)
     return replace(
-        task,
+        with_curvature(task, 2.0),
         train=(task.train[0], jnp.asarray(targets, jnp.float32)),
-        peers=replace(
-            task.peers,
-            smoothness=jnp.asarray(curvature + 2 * np.asarray(task.peers.regularization), jnp.float32),
-        ),
         linear=Linear(squared),
         loss=squared_loss,
         name="squared_peers",

@@ -20,7 +20,6 @@ from bench.kernels.graph import confidence, roughness
 from bench.models.linear import Personal, logistic, logistic_loss, personal
 
 INSTANCES = ("test", "validation")
-SMOOTHNESS = ("one", "quarter", "data")
 SIZE_BINS = (10, 20, 30, 40, 50, 60, 70, 80, 90)  # lower edges of the groups of agents by m_i; the last has no upper
 
 
@@ -86,19 +85,17 @@ def linear_p2p(
     input_range: float = 10.0,
     label_noise: float = 0.05,
     graph_width: float = 0.1,
-    smoothness: str = "one",
-    scaled: bool = False,
 ) -> Task:
     """Linear classification by 100 agents with individual target models; agents with similar targets are neighbours.
 
     Target models are N(0, 1/2) in the first two coordinates and 0 in the others, inputs uniform on [-r, r]^p, labels
     the sign of the target's score with a fixed share flipped. The weights are `graphs.by_angle` of the targets, so the
     graph is public and does not depend on training examples. Trials with the same num_features share all shapes. The
-    agents and the graph of a trial are the same for every num_features, and its data are the same whether scaled or
-    not.
+    agents and the graph of a trial are the same for every num_features.
 
-    The published experiments draw Laplace noise for |gradient| <= 1, which these inputs do not satisfy: see `lipschitz`
-    for their actual bound, and scaled=True for inputs that do.
+    Two numbers are as in the published experiments, although these inputs do not satisfy them: Laplace noise is drawn
+    for |gradient| <= 1, see `lipschitz` for their actual bound, and the smoothness of L_i is taken as 1 + 2 lambda_i,
+    which is a bound only for |x|^2 <= 4.
 
     Args:
         trial: the number of the draw.
@@ -110,21 +107,14 @@ def linear_p2p(
         input_range: r > 0.
         label_noise: of m labels exactly floor(label_noise m) are flipped, of training and of test.
         graph_width: gamma > 0.
-        smoothness: of L_i, "one": 1 + 2 lambda_i as in the experiments, which is a bound only for |x|^2 <= 4;
-            "quarter": 1/4 + 2 lambda_i, for |x| <= 1; "data": lambda_max(X_i^T X_i) / (4 m_i) + 2 lambda_i, the true
-            bound, which reveals something about the examples that no privacy analysis here covers.
-        scaled: divide the inputs by r p, so that the L1 norm of an example's gradient is at most 1.
 
     Raises:
-        InputError: another kind of instances or smoothness, a label_noise that is no share, or weights that join no
-            graph.
+        InputError: another kind of instances, a label_noise that is no share, or weights that join no graph.
     """
     if not 0 <= label_noise <= 1:
         raise InputError(f"linear_p2p: label_noise = {label_noise}: a share between 0 and 1.")
-    for kind, value, names in (("instances", instances, INSTANCES), ("smoothness", smoothness, SMOOTHNESS)):
-        check_name(kind, value, names)
-    recipe = (num_features, num_agents, num_examples, num_test, input_range, label_noise, graph_width, smoothness)
-
+    check_name("instances", instances, INSTANCES)
+    recipe = (num_features, num_agents, num_examples, num_test, input_range, label_noise, graph_width)
     rng = np.random.default_rng([trial, 0x9EE5, INSTANCES.index(instances)])
     plane = rng.normal(scale=math.sqrt(0.5), size=(num_agents, 2))
     low, high = num_examples
@@ -132,9 +122,6 @@ def linear_p2p(
     train = _draw(rng, plane, sizes, high, num_features, input_range, label_noise)
     test_sizes = np.full(num_agents, num_test, np.int32)
     test = _draw(rng, plane, test_sizes, num_test, num_features, input_range, label_noise)
-    scale = np.float32(input_range * num_features) if scaled else np.float32(1)
-    train, test = ((inputs / scale, labels) for inputs, labels in (train, test))
-    largest = input_range / float(scale)
     regularization = 1 / np.maximum(sizes, 1)
     return Task(
         init_params=jnp.zeros(num_features),
@@ -144,15 +131,15 @@ def linear_p2p(
         peers=Peers(
             graph=from_weights(by_angle(plane, width=graph_width), slots=slots(num_agents, graph_width)),
             regularization=jnp.asarray(regularization, jnp.float32),
-            smoothness=jnp.asarray(_curvature(smoothness, train[0], sizes) + 2 * regularization, jnp.float32),
+            smoothness=jnp.asarray(1 + 2 * regularization, jnp.float32),
             budget=jnp.ones(num_agents),
         ),
         loss=logistic_loss,
-        linear=Linear(logistic, (largest * num_features, largest * math.sqrt(num_features))),
+        linear=Linear(logistic, (input_range * num_features, input_range * math.sqrt(num_features))),
         metrics=accuracy,
-        name=f"linear_p2p_{num_features}{'_scaled' if scaled else ''}",
+        name=f"linear_p2p_{num_features}",
         source="generated",
-        checksum=recipe_checksum((*recipe, scaled)),
+        checksum=recipe_checksum((*recipe, "one", False)),  # the last two were options once
     )
 
 
@@ -177,10 +164,3 @@ def _draw(rng, plane, sizes, capacity: int, num_features: int, input_range: floa
         row[rng.permutation(size)[: math.floor(label_noise * size + 1e-9)]] *= -1
         row[size:], x[size:] = 1, 0
     return inputs, labels
-
-
-def _curvature(smoothness: str, inputs: np.ndarray, sizes: np.ndarray):
-    """Return the curvature of the logistic part of L_i."""
-    if smoothness == "data":
-        return np.linalg.norm(inputs, 2, axis=(1, 2)) ** 2 / (4 * np.maximum(sizes, 1))
-    return {"one": 1.0, "quarter": 0.25}[smoothness]

@@ -103,8 +103,7 @@ def test_the_same_agents_live_in_every_dimension():
 
 def test_the_recipe_has_a_checksum_and_what_is_not_its_business_has_none():
     assert task_of(3).checksum == task_of(4, instances="validation").checksum
-    others = [task_of(num_features=6), task_of(scaled=True), task_of(label_noise=0.1), task_of(smoothness="quarter")]
-    assert len({task.checksum for task in (task_of(), *others)}) == 5
+    assert len({task.checksum for task in (task_of(), task_of(num_features=6), task_of(label_noise=0.1))}) == 3
     assert [TASKS[name].make(0).name for name in ("linear_p2p_2", "linear_p2p")] == ["linear_p2p_2", "linear_p2p_10"]
 
 
@@ -129,18 +128,6 @@ def test_the_lipschitz_bounds_hold_at_a_corner_of_the_cube_and_are_reached():
     assert task.linear.lipschitz == (10 * P, 10 * math.sqrt(P))
 
 
-def test_scaled_inputs_keep_every_gradient_within_1():
-    task, plain = task_of(scaled=True), task_of()
-    assert task.linear.lipschitz == pytest.approx((1, 1 / math.sqrt(P)))
-    np.testing.assert_allclose(task.train[0], plain.train[0] / (10 * P), rtol=1e-6)
-    np.testing.assert_allclose(task.evaluation["test"][0], plain.evaluation["test"][0] / (10 * P), rtol=1e-6)
-    np.testing.assert_array_equal(task.train[1], plain.train[1])
-    assert float(jnp.abs(task.train[0]).sum(-1).max()) <= 1
-    corner = jnp.full(P, -1 / P)
-    steep = jax.grad(task.loss)(jnp.full(P, 100.0), jnp.zeros(P), (corner, jnp.ones(())))
-    assert float(jnp.abs(steep).sum()) == pytest.approx(1, rel=1e-5)
-
-
 def curvatures(task):
     """Largest eigenvalue of each L_i's Hessian at 0, where the logistic loss bends most."""
     inputs, _ = (np.asarray(leaf, float) for leaf in task.train)
@@ -149,27 +136,20 @@ def curvatures(task):
     return np.linalg.eigvalsh(hessians)[:, -1] + 2 / sizes
 
 
-def test_smoothness_as_published_by_a_quarter_and_true():
-    sizes = np.asarray(task_of().num_examples)
-    np.testing.assert_allclose(task_of().peers.smoothness, 1 + 2 / sizes, rtol=1e-6)
-    np.testing.assert_allclose(task_of(smoothness="quarter").peers.smoothness, 0.25 + 2 / sizes, rtol=1e-6)
-    np.testing.assert_allclose(task_of(smoothness="data").peers.smoothness, curvatures(task_of()), rtol=1e-4)
-    np.testing.assert_allclose(task_of().peers.regularization, 1 / sizes, rtol=1e-6)
-
-
-def test_the_published_smoothness_is_no_bound_for_these_inputs_but_is_for_scaled_ones():
-    assert (curvatures(task_of()) > np.asarray(task_of().peers.smoothness)).all()
-    for smoothness in ("one", "quarter"):
-        task = task_of(scaled=True, smoothness=smoothness)
-        assert (curvatures(task) <= np.asarray(task.peers.smoothness)).all()
+def test_the_published_smoothness_is_no_bound_for_these_inputs():
+    task = task_of()
+    sizes = np.asarray(task.num_examples)
+    np.testing.assert_allclose(task.peers.smoothness, 1 + 2 / sizes, rtol=1e-6)
+    np.testing.assert_allclose(task.peers.regularization, 1 / sizes, rtol=1e-6)
+    assert (curvatures(task) > np.asarray(task.peers.smoothness)).all()
 
 
 def test_an_agent_may_have_no_examples():
-    task = task_of(num_examples=(0, 3), smoothness="data")
+    task = task_of(num_examples=(0, 3))
     empty = np.asarray(task.num_examples) == 0
     assert 0 < empty.sum() < N
     assert (np.asarray(task.peers.regularization)[empty] == 1).all()
-    assert (np.asarray(task.peers.smoothness)[empty] == 2).all()
+    assert (np.asarray(task.peers.smoothness)[empty] == 3).all()
     found = jax.jit(task.metrics)(Personal(jnp.asarray(models_of()), MU), task)
     assert float(found["objective"]) == pytest.approx(value(task, models_of(), MU), rel=1e-5)
     assert np.isfinite(float(found["test_accuracy"]))
