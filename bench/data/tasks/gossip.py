@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 from bench.data.graphs import from_weights
 from bench.data.task import Linear, Peers, Task, recipe_checksum
-from bench.errors import InputError, unknown_name
+from bench.errors import check_name
 from bench.models.linear import logistic, logistic_loss, personal
 
 ALL_IN_ONE = "none"
@@ -22,39 +22,27 @@ SLOPE = 6.0  # slope of the log-odds along the true model
 APART = 0.5  # standard deviation of the agents' centres, in units of that of their points around them
 
 
-def adjacency(graph: str, num_agents: int = NUM_AGENTS) -> np.ndarray:
+def adjacency(graph: str) -> np.ndarray:
     """Return the adjacency matrix of the graph, bool [agent, agent].
 
     Args:
         graph: "ring", "grid" (square, without wrapping round) or "complete".
-        num_agents: at least 3; for a grid a square.
 
     Raises:
-        InputError: for another graph or number.
+        InputError: for another graph.
     """
-    side = math.isqrt(num_agents)
-    if graph not in GRAPHS or graph == ALL_IN_ONE:
-        raise unknown_name("graph", graph, GRAPHS[:-1])
-    if num_agents < 3 or (graph == "grid" and side**2 != num_agents):
-        raise InputError(f"num_agents is {num_agents}: give at least 3, and of a grid a square number")
+    check_name("graph", graph, GRAPHS[:-1])
     if graph == "complete":
-        return ~np.eye(num_agents, dtype=bool)
-    places = np.arange(num_agents)
+        return ~np.eye(NUM_AGENTS, dtype=bool)
+    places = np.arange(NUM_AGENTS)
     if graph == "ring":
-        gaps = (places[:, None] - places[None]) % num_agents
-        return (gaps == 1) | (gaps == num_agents - 1)
-    rows, columns = np.divmod(places, side)
+        gaps = (places[:, None] - places[None]) % NUM_AGENTS
+        return (gaps == 1) | (gaps == NUM_AGENTS - 1)
+    rows, columns = np.divmod(places, math.isqrt(NUM_AGENTS))
     return abs(rows[:, None] - rows) + abs(columns[:, None] - columns) == 1
 
 
-def gossip(
-    trial: int,
-    *,
-    graph: str = "ring",
-    num_agents: int = NUM_AGENTS,
-    num_examples: int = NUM_EXAMPLES,
-    num_features: int = NUM_FEATURES,
-) -> Task:
+def gossip(trial: int, *, graph: str = "ring") -> Task:
     """16 agents with 64 points each; the means of their inputs differ, and the true model is the same for all.
 
     Inputs have norm at most 1, and so have the gradients of a point's loss. There is no regularisation. The points of a
@@ -63,28 +51,25 @@ def gossip(
     Args:
         trial: the number of the draw.
         graph: "ring", "grid", "complete"; or "none": one client has the points of all agents.
-        num_agents: at least 3; for a grid a square.
-        num_examples: of every agent.
-        num_features: the length of an input.
 
     Raises:
-        InputError: for another graph, or a number of agents that it cannot have.
+        InputError: for another graph.
     """
-    neighbours = None if graph == ALL_IN_ONE else adjacency(graph, num_agents)
+    neighbours = None if graph == ALL_IN_ONE else adjacency(graph)
     rng = np.random.default_rng([trial, 0x6055])
-    model = rng.standard_normal(num_features)
+    model = rng.standard_normal(NUM_FEATURES)
     model *= SLOPE / np.linalg.norm(model)
-    centres = APART * rng.standard_normal((num_agents, 1, num_features))
-    inputs = centres + rng.standard_normal((num_agents, num_examples, num_features))
+    centres = APART * rng.standard_normal((NUM_AGENTS, 1, NUM_FEATURES))
+    inputs = centres + rng.standard_normal((NUM_AGENTS, NUM_EXAMPLES, NUM_FEATURES))
     inputs /= np.maximum(np.linalg.norm(inputs, axis=-1, keepdims=True), 1.0)
     likely = 1 / (1 + np.exp(-inputs @ model))
     labels = np.where(rng.random(likely.shape) < likely, 1.0, -1.0)
-    smallest = least_loss(inputs.reshape(-1, num_features), labels.ravel())
+    smallest = least_loss(inputs.reshape(-1, NUM_FEATURES), labels.ravel())
     if neighbours is None:
-        inputs, labels = inputs.reshape(1, -1, num_features), labels.reshape(1, -1)
+        inputs, labels = inputs.reshape(1, -1, NUM_FEATURES), labels.reshape(1, -1)
     clients, examples = labels.shape
     return Task(
-        init_params=jnp.zeros(num_features),
+        init_params=jnp.zeros(NUM_FEATURES),
         num_examples=jnp.full(clients, examples, jnp.int32),
         train=(jnp.asarray(inputs, jnp.float32), jnp.asarray(labels, jnp.float32)),
         evaluation={"least": jnp.asarray(smallest, jnp.float32)},
@@ -97,11 +82,11 @@ def gossip(
             budget=jnp.ones(clients),
         ),
         loss=logistic_loss,
-        linear=Linear(logistic, (math.sqrt(num_features), 1.0)),
+        linear=Linear(logistic, (math.sqrt(NUM_FEATURES), 1.0)),
         metrics=excess,
         name=f"gossip_{graph}",
         source="generated",
-        checksum=recipe_checksum((graph, num_agents, num_examples, num_features, SLOPE, APART)),
+        checksum=recipe_checksum((graph, NUM_AGENTS, NUM_EXAMPLES, NUM_FEATURES, SLOPE, APART)),
     )
 
 

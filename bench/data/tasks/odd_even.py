@@ -72,9 +72,9 @@ def odd_even(trial: int, *, bound: str = "all images", split_first: bool = False
     return _task(trial, "odd_even", linear.logistic, linear.logistic_loss, bound, split_first, part)
 
 
-def odd_even_hinge(trial: int, *, bound: str = "all images", split_first: bool = False) -> Task:
-    """The task of `odd_even` with the hinge loss, which is not smooth. Arguments as for `odd_even`."""
-    return _task(trial, "odd_even_hinge", linear.hinge, linear.hinge_loss, bound, split_first, "test")
+def odd_even_hinge(trial: int) -> Task:
+    """The task of `odd_even` with the hinge loss, which is not smooth."""
+    return _task(trial, "odd_even_hinge", linear.hinge, linear.hinge_loss, "all images", split_first=False, part="test")
 
 
 def odd_even_dirichlet(trial: int, *, concentration: float = 0.3, num_silos: int = 25, part: str = "test") -> Task:

@@ -14,43 +14,34 @@ DEVIATION = 3.0  # of the true weights, the same for all frequencies
 NUM_TEST = 5000
 
 
-def rare_features(
-    trial: int,
-    *,
-    num_users: int = NUM_USERS,
-    num_examples: int = NUM_EXAMPLES,
-    num_features: int = NUM_FEATURES,
-) -> Task:
+def rare_features(trial: int) -> Task:
     """1,000 users with 10 examples each and one true model; features are binary, the k-th present in 1 / (2 k) of all.
 
     Args:
         trial: the number of the draw.
-        num_users: N.
-        num_examples: of every user.
-        num_features: without the bias.
     """
     rng = np.random.default_rng([trial, 0x4A4E])
-    share = LARGEST / np.arange(1, num_features + 1)
-    model = DEVIATION * rng.standard_normal(num_features + 1)
+    share = LARGEST / np.arange(1, NUM_FEATURES + 1)
+    model = DEVIATION * rng.standard_normal(NUM_FEATURES + 1)
 
     def draw(*shape):
-        present = (rng.random((*shape, num_features)) < share).astype(float)
+        present = (rng.random((*shape, NUM_FEATURES)) < share).astype(float)
         inputs = np.concatenate([present, np.ones((*shape, 1))], axis=-1)
         likely = 1 / (1 + np.exp(-inputs @ model))
         labels = np.where(rng.random(shape) < likely, 1.0, -1.0)
         return jnp.asarray(inputs, jnp.float32), jnp.asarray(labels, jnp.float32)
 
     return Task(
-        init_params=jnp.zeros(num_features + 1),
-        num_examples=jnp.full(num_users, num_examples, jnp.int32),
-        train=draw(num_users, num_examples),
+        init_params=jnp.zeros(NUM_FEATURES + 1),
+        num_examples=jnp.full(NUM_USERS, NUM_EXAMPLES, jnp.int32),
+        train=draw(NUM_USERS, NUM_EXAMPLES),
         evaluation=draw(NUM_TEST),
         linear=Linear(logistic),
         loss=logistic_loss,
         metrics=metrics,
         name="rare_features",
         source="generated",
-        checksum=recipe_checksum((num_users, num_examples, num_features, LARGEST, DEVIATION, NUM_TEST)),
+        checksum=recipe_checksum((NUM_USERS, NUM_EXAMPLES, NUM_FEATURES, LARGEST, DEVIATION, NUM_TEST)),
     )
 
 
