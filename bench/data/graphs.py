@@ -29,15 +29,11 @@ def from_weights(weights, *, slots: int = 0) -> Graph:
         InputError: W is not such a matrix, or some client cannot be reached from some other. Weights below
             the smallest float32 count as 0.
     """
-    matrix: Any  # SciPy has no annotations
-    if sparse.issparse(weights):
-        matrix = weights.tocsr().astype(np.float64)
-        matrix.sum_duplicates()
-    else:
-        dense = np.asarray(weights, np.float64)
-        matrix = sparse.csr_matrix(dense) if dense.ndim == 2 else None
-    if matrix is None or matrix.shape[0] != matrix.shape[1]:
+    shape = np.shape(weights)  # of a sparse matrix, too
+    if len(shape) != 2 or shape[0] != shape[1]:
         raise InputError("graph: the weights are not a square matrix: give W_ij for every pair of clients.")
+    matrix: Any = sparse.csr_matrix(weights, dtype=np.float64, copy=True)  # SciPy has no annotations
+    matrix.sum_duplicates()
     with np.errstate(over="ignore"):
         narrow = matrix.data.astype(np.float32)
     _refuse(matrix, ~np.isfinite(narrow), "not finite", "weights are finite numbers")

@@ -1,15 +1,17 @@
 """Federated EMNIST as TensorFlow Federated (TFF) distributes it, read without TensorFlow."""
 
 import sqlite3
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from bench.data.dataset import LocalCopy
-from bench.errors import InputError
+from bench.errors import InputError, cut, in_one_line
 
 Client = tuple[str, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
@@ -34,10 +36,8 @@ def federated_emnist(copy: LocalCopy) -> list[Client]:
     try:
         train, test = read_splits(*paths)
     except (OSError, KeyError, IndexError, ValueError, sqlite3.Error) as error:
-        names, reason = " and ".join(str(path) for path in paths), " ".join(str(error).split())[:100]
-        raise InputError(
-            f"{names}: not federated EMNIST digits as TFF distributes them ({reason}): replace it."
-        ) from None
+        names, reason = " and ".join(map(str, paths)), cut(in_one_line(error))
+        raise InputError(f"{names}: not federated EMNIST as TFF distributes it ({reason}): replace it.") from None
     none = np.zeros((0, 28, 28), np.float32), np.zeros(0, np.int32)
     return [(client, *train.get(client, none), *test.get(client, none)) for client in sorted({*train, *test})]
 
@@ -51,12 +51,8 @@ def _hdf5_splits(*paths: Path) -> list[Split]:
     splits = []
     for path in paths:
         with h5py.File(path) as file:
-            splits.append(
-                {
-                    client: _images(group["pixels"][()], group["label"][()])
-                    for client, group in cast(h5py.Group, file["examples"]).items()
-                }
-            )
+            groups = cast(h5py.Group, file["examples"]).items()
+            splits.append({client: _images(group["pixels"][()], group["label"][()]) for client, group in groups})
     return splits
 
 
@@ -64,32 +60,27 @@ def _sqlite_splits(path: Path) -> list[Split]:
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
         splits = []
         for split in ("digits_only_train", "digits_only_test"):
-            clients: dict[str, list] = {}
+            pixels, labels = defaultdict(list), defaultdict(list)  # of each client
             # The rows are read in the order in which they were written, whether or not there is an index.
             rows = database.execute(
                 "SELECT client_id, serialized_example_proto FROM examples WHERE split_name = ? ORDER BY rowid",
                 (split,),
             )
             for client, example in rows:
-                clients.setdefault(client, []).append(parse_example(example))
-            splits.append(
-                {
-                    client: _images(
-                        np.stack([example["pixels"] for example in examples]),
-                        np.concatenate([example["label"] for example in examples]),
-                    )
-                    for client, examples in clients.items()
-                }
-            )
+                features = parse_example(example)
+                pixels[client].append(features["pixels"])
+                labels[client].append(features["label"])
+            splits.append({client: _images(pixels[client], labels[client]) for client in pixels})
         if not splits[0]:
             raise ValueError("no split is called digits_only_train")
         return splits
 
 
-def _images(pixels: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    if len(pixels) != labels.size:
-        raise ValueError(f"{len(pixels)} images with {labels.size} labels")
-    return pixels.reshape(-1, 28, 28).astype(np.float32), labels.reshape(-1).astype(np.int32)
+def _images(pixels: ArrayLike, labels: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    images, classes = np.reshape(pixels, (-1, 28, 28)).astype(np.float32), np.ravel(labels).astype(np.int32)
+    if len(images) != len(classes):
+        raise ValueError(f"{len(images)} images with {len(classes)} labels")
+    return images, classes
 
 
 def parse_example(data: bytes) -> dict[str, Sequence]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from bench.data.dataset import LocalCopy
 from bench.data.read.emnist import parse_example
-from bench.errors import InputError
+from bench.errors import InputError, cut, in_one_line
 
 
 class Post(NamedTuple):
@@ -51,7 +51,7 @@ def clients(copy: LocalCopy, num_clients: int, max_documents: int) -> list[tuple
                 raise ValueError("no split is called test")
             return [(_posts(database, id, "train", max_documents), _posts(database, id, "test", -1)) for (id,) in ids]
     except (OSError, ValueError, KeyError, IndexError, UnicodeDecodeError, sqlite3.Error) as error:
-        reason = " ".join(str(error).split())[:100]
+        reason = cut(in_one_line(error))
         raise InputError(f"{path}: not federated Stack Overflow as TFF distributes it ({reason}): replace it") from None
 
 

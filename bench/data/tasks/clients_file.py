@@ -79,16 +79,6 @@ def _read(path: Path, network: bool = False) -> Clients:
     return Clients(inputs, targets.astype(np.int64), clients, digest.hexdigest()[:12])
 
 
-def _without_small(examples: Clients) -> Clients:
-    """Return the examples of the clients that have enough."""
-    _, numbers, counts = np.unique(examples.clients, return_inverse=True, return_counts=True)
-    kept = counts[numbers] >= FEWEST
-    if kept.all():
-        return examples
-    arrays = (examples.inputs[kept], examples.targets[kept], examples.clients[kept])
-    return Clients(*arrays, f"{examples.checksum}, {FEWEST} at least", examples.features)
-
-
 def read_clients(
     path: Path,
     *,
@@ -100,7 +90,12 @@ def read_clients(
 ) -> Clients:
     """Return the examples of a file; arguments as of `clients_file`."""
     examples = _read(path, network) if path.suffix == ".npz" else client_table(path, client, label, regression)
-    return _without_small(examples) if drop_small else examples
+    _, numbers, counts = np.unique(examples.clients, return_inverse=True, return_counts=True)
+    large = counts[numbers] >= FEWEST
+    if not drop_small or large.all():
+        return examples
+    arrays = (examples.inputs[large], examples.targets[large], examples.clients[large])
+    return Clients(*arrays, f"{examples.checksum}, {FEWEST} at least", examples.features)
 
 
 def dual_pays(examples: Clients) -> bool:
