@@ -55,17 +55,15 @@ def _walk(root: Path) -> Iterator[Path]:
 
 def _pick(dataset: DataSet, candidates: dict[str, list[Path]]) -> tuple[dict[str, Path], list[str]]:
     files, missing = {}, []
+    known = {right for other in DATASETS.values() for right in other.files.values()}
     for file, right in dataset.files.items():
-        sums = {path: md5(path) for path in candidates.get(file, [])}
-        known = {other.files.get(file) for other in DATASETS.values()}
-        unexplained = {path: got for path, got in sums.items() if got not in known}
-        good = [path for path, got in sums.items() if got == right]
-        if not good and unexplained:
-            path, got = next(iter(unexplained.items()))
+        paths = {md5(path): path for path in reversed(candidates.get(file, []))}  # of equal ones the first
+        if right in paths:
+            files[file] = paths[right]
+        elif unknown := [got for got in paths if got not in known]:
+            got = unknown[-1]
             fault = f"md5 {got}, not {right}" if got else "a damaged .gz"
-            raise InputError(f"{path}: {fault}: not {dataset.name} as published: replace it or move it away.")
-        if good:
-            files[file] = good[0]
+            raise InputError(f"{paths[got]}: {fault}: not {dataset.name} as published: replace it or move it away.")
         else:
             missing.append(file)
     return files, missing

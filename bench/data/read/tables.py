@@ -22,7 +22,6 @@ KINDS = {  # ending -> what such a file is, and what to do where it cannot be re
     ".csv": ("CSV", "save it as UTF-8 text with a header line and equally many cells in every row"),
     ".parquet": ("Parquet", "write it again"),
 }
-ENDINGS = tuple(KINDS)
 MOST_CLASSES = 1000
 EMPTY = ("", "NA", "N/A", "NaN", "nan", "null")  # the content of a CSV's cell without a number or a class
 NAMELESS = r"\s*|Unnamed: [0-9]+"  # the column of row numbers that pandas writes, and what it calls it once it is read
@@ -89,14 +88,8 @@ def client_table(path: Path, client: str, label: str, regression: bool) -> Clien
         raise InputError(f"{path} has no columns other than {client!r} and {label!r}: add features")
     if rows.empty:
         raise InputError(f"{path} has no rows: give examples")
-    with np.errstate(over="ignore"):
-        inputs = rows[features].to_numpy(np.float32)
-        numbers = rows[label].to_numpy(np.float32) if regression else None
-    if not np.isfinite(inputs).all():
-        raise InputError(f"{path}: a feature is too large for 32 bits: scale it")
-    if numbers is not None and not np.isfinite(numbers).all():
-        raise InputError(f"{path}: {label!r} has a number that is too large for 32 bits: scale it")
-    targets = _classes(path, label, rows[label]) if numbers is None else numbers
+    inputs = rows[features].to_numpy(np.float32)
+    targets = rows[label].to_numpy(np.float32) if regression else _classes(path, label, rows[label])
     names = rows[client].to_numpy(object)
     distinct(path, client, pd.unique(names))
     contents = (repr((features, regression)).encode(), inputs.tobytes(), targets.tobytes(), "\0".join(names).encode())
@@ -106,18 +99,18 @@ def client_table(path: Path, client: str, label: str, regression: bool) -> Clien
 
 def is_table(path: Path) -> bool:
     """Return whether a path is meant as a table, which is a folder, or a file with a known ending."""
-    return path.suffix in ENDINGS or path.is_dir()
+    return path.suffix in KINDS or path.is_dir()
 
 
 def _files(path: Path) -> list[Path]:
     files = [path]
     if path.is_dir():
-        files = sorted(file for file in path.iterdir() if file.suffix in ENDINGS and file.name[0] not in "._")
+        files = sorted(file for file in path.iterdir() if file.suffix in KINDS and file.name[0] not in "._")
     for file in files:
         if not file.is_file():
             raise InputError(f"{file} is not a regular file: give CSV or Parquet files")
     if not files:
-        raise InputError(f"{path} has no file that ends in {' or '.join(ENDINGS)}: put some there")
+        raise InputError(f"{path} has no file that ends in {' or '.join(KINDS)}: put some there")
     return files
 
 
@@ -250,9 +243,12 @@ def _check(file: Path, column: str, values: pd.Series, *, number: bool) -> None:
         content = f"{shown(str(values.iloc[bad[0]]))} in row {bad[0] + 1}" if len(bad) else str(values.dtype)
         remedy = "write decimal points and no commas" if re.search(r"\d?,\d", content) else "give numbers"
         raise InputError(f"{file}: {shown(column)} has {content}: {remedy}, or leave the column out")
-    infinite = np.flatnonzero(~np.isfinite(numbers.to_numpy(float)))
+    with np.errstate(over="ignore"):
+        infinite = np.flatnonzero(~np.isfinite(numbers.to_numpy(np.float32)))
     if len(infinite):
-        raise InputError(f"{file}: {shown(column)} is infinite in row {infinite[0] + 1}: give finite numbers")
+        raise InputError(
+            f"{file}: {shown(column)} is infinite in row {infinite[0] + 1}, or too large for 32 bits: scale the column"
+        )
 
 
 def _classes(path: Path, label: str, words: pd.Series) -> np.ndarray:

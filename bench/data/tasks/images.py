@@ -199,7 +199,7 @@ def accuracy_by_class(params, task: Task) -> dict:
         # A class without a test picture is one that nobody can be tested on.
         of_class = jnp.where(counts > 0, right / jnp.maximum(counts, 1.0), jnp.nan)
         values = of_class, jnp.mean(hits, dtype=jnp.float32), loss
-        finite = _is_finite(model, loss)
+        finite = jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves((loss, model))]).all()
         return jax.tree.map(lambda value: jnp.where(finite, value, jnp.nan), values)
 
     def on_own(of_class: Array) -> Array:
@@ -245,11 +245,6 @@ def _tested(params, task: Task) -> tuple[Array, Array]:
         return jnp.argmax(logits, -1) == labels, cross_entropy(logits, labels)
 
     return jax.lax.map(of_chunk, tuple(chunks))
-
-
-def _is_finite(params, loss: Array) -> Array:
-    """Return whether the loss and all parameters are finite."""
-    return jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves((loss, params))]).all()
 
 
 def _constants(dataset: str, features: str, normalisation: str) -> tuple[list[float], list[float]]:
