@@ -220,42 +220,23 @@ def test_the_queue_draws_clients_uniformly_among_those_left_and_permutes_blocks_
 @pytest.mark.parametrize(
     ("num_blocks", "num_epochs", "num_sampled"), [([4, 3, 1, 1, 0], 1, 2), ([4, 2, 2, 1, 1], 2, 3)]
 )
-def test_queue_rounds_counts_the_rounds_in_which_somebody_takes_part(num_blocks, num_epochs, num_sampled):
-    """It plays one schedule of its own, so the two counts must agree in distribution."""
+def test_the_rounds_of_a_queue_and_those_with_all_places_taken_are_counted(num_blocks, num_epochs, num_sampled):
+    """They play one schedule of their own, so that counts agree with those of the kernel in distribution."""
     play = queue_player(num_epochs, num_sampled)
     keys = jax.random.split(jax.random.key(0), 1500)
     present = jax.jit(jax.vmap(play, in_axes=(0, None)))(keys, jnp.array(num_blocks, jnp.int32))[2]
-    ours = Counter(np.asarray(present).any(-1).sum(-1).tolist())
-    theirs = Counter(sampling.queue_rounds(num_blocks, num_epochs, num_sampled, seed) for seed in range(1500))
-    lengths = sorted({*ours, *theirs})
-    assert len(lengths) > 1  # it depends on the draw, or this would test little
-    table = [[counts[length] for length in lengths] for counts in (ours, theirs)]
-    assert stats.chi2_contingency(table).pvalue > UNLIKELY
-
-
-@pytest.mark.parametrize(("num_blocks", "num_epochs", "num_sampled"), [([1, 4, 7, 2, 9], 2, 3), ([3] * 12, 1, 5)])
-def test_full_queue_rounds_end_where_fewer_than_all_places_are_taken(num_blocks, num_epochs, num_sampled):
-    """The same distribution over schedules as that of the kernel, whose places are counted round by round."""
-    seeds, blocks = 300, jnp.array(num_blocks, jnp.int32)
-
-    def full(key):
-        key, first = jax.random.split(key)
-        queue = sampling.queue_start(first, blocks, num_epochs, max(num_blocks))
-        keys = jax.random.split(key, num_epochs * sum(num_blocks))
-        _, taken = jax.lax.scan(lambda q, k: _places(q, k, blocks, num_sampled), queue, keys)
-        return (taken == num_sampled).sum()
-
-    ours = jax.jit(jax.vmap(full))(jax.random.split(jax.random.key(1), seeds))
-    played = [sampling.full_queue_rounds(num_blocks, num_epochs, num_sampled, seed) for seed in range(seeds)]
-    assert np.mean(played) == pytest.approx(float(ours.mean()), abs=0.2)
-    assert {min(played), max(played)} <= set(range(int(ours.min()) - 1, int(ours.max()) + 2))
-    for seed in range(3):
-        assert played[seed] <= sampling.queue_rounds(num_blocks, num_epochs, num_sampled, seed)
-
-
-def _places(queue, key, num_blocks, num_sampled):
-    queue, _, _, present = sampling.queue_draw(key, queue, num_blocks, num_sampled)
-    return queue, present.sum()
+    places = np.asarray(present).sum(-1)
+    how = num_blocks, num_epochs, num_sampled
+    for function, of_kernel in (
+        (sampling.queue_rounds, (places > 0).sum(-1)),
+        (sampling.full_queue_rounds, (places == num_sampled).sum(-1)),
+    ):
+        ours, theirs = Counter(of_kernel.tolist()), Counter(function(*how, seed) for seed in range(1500))
+        lengths = sorted({*ours, *theirs})
+        assert len(lengths) > 1  # it depends on the draw, or this would test little
+        table = [[counts[length] for length in lengths] for counts in (ours, theirs)]
+        assert stats.chi2_contingency(table).pvalue > UNLIKELY
+    assert all(sampling.full_queue_rounds(*how, seed) <= sampling.queue_rounds(*how, seed) for seed in range(3))
 
 
 def test_queue_rounds_is_blocks_over_Q_when_the_blocks_come_out_even():
