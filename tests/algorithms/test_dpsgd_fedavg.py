@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -24,18 +25,24 @@ SETTINGS = {"total_epochs": 2, "batch_size": 5, "step_size": 0.3, "momentum": 0.
 MEMBERS = np.stack([np.random.default_rng(client).permutation(24)[:12] for client in range(3)])
 
 
-def train(task, method=METHOD, without=(), **args):
-    """The state after each epoch, by the program that sweeps use. `without`: arguments that the method lacks."""
+def trained(task, method=METHOD, **args):
+    """The models after the last epoch, by the program that sweeps use; without momentum where the method has none."""
+    without = {"momentum"} - parameters(method)[0].keys()
     args = arguments(method, {name: value for name, value in (SETTINGS | args).items() if name not in without})
     traced = {name: jnp.array([args.pop(name)]) for name in parameters(method)[1]}
     program = engine.Program(method.make, tuple(sorted(args.items())), 1)
     key = engine.run_keys(jnp.array([0]), jnp.array([0]))
     state, _ = engine.start(task, key, traced, program=program)
-    algorithm, states = program.algorithm(task, {name: value[0] for name, value in traced.items()}), []
     for epoch in range(args["total_epochs"]):
         state, *_ = engine.advance(task, key, traced, state, jnp.int32(epoch), program=program)
-        states.append(jax.tree.map(lambda leaf: leaf[0, 0], state.variables))
-    return algorithm, states
+    algorithm = program.algorithm(task, {name: value[0] for name, value in traced.items()})
+    params = algorithm.params(engine.State((), jax.tree.map(lambda leaf: leaf[0, 0], state.variables)))
+    return getattr(params, "theta", params)
+
+
+def assert_close(got, want, rtol=2e-4, atol=2e-5):
+    for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=atol)
 
 
 def by_loops(
@@ -50,16 +57,18 @@ def by_loops(
     step_size,
     momentum,
     pull=0.0,
-    step=None,
+    server_step=None,
     own=False,
     variates=False,
     clipping="flat",
 ):
     """The method with one client, one batch and one example at a time, and the same randomness.
 
-    pull: towards the server's model. step: the server's, (w, mean) -> w; None takes the mean. own: whether clients keep
-    their models, which are then returned, and not the server's. variates: whether clients keep control variates.
+    pull: towards the server's model. server_step: makes the server's, (w, mean) -> w; None takes the mean. own:
+    whether clients keep their models, which are then returned, and not the server's. variates: whether clients keep
+    control variates.
     """
+    step = server_step() if server_step else lambda w, mean: mean
     size, steps = task.train.shape[1], math.ceil(task.train.shape[1] / batch_size)
     grad = jax.jit(jax.grad(lambda params, x, y: loss(params, None, (x, y))))
 
@@ -116,7 +125,7 @@ def by_loops(
                 models[client] = add(models[client], times(speeds[client], -step_size))
         if (epoch + 1) % num_epochs == 0:
             mean = jax.tree.map(lambda *leaves: np.mean(leaves, 0), *models)
-            server = mean if step is None else step(server, mean)
+            server = step(server, mean)
             means = [jax.tree.map(lambda *leaves: np.mean(leaves, 0), *ours) for ours in seen]
             changes = [add(new, times(old, -1)) for new, old in zip(means, of_clients, strict=True)]
             of_all = add(of_all, jax.tree.map(lambda *leaves: np.mean(leaves, 0), *changes))
@@ -126,19 +135,6 @@ def by_loops(
 
 PRIVATE = {"sampler": "poisson", "clip_norm": 0.5, "noise_multiplier": 0.7}
 SILENT = {"sampler": "in_order", "clip_norm": math.inf, "noise_multiplier": 0.0}
-
-
-@pytest.mark.parametrize(
-    "how", [PRIVATE, pytest.param(SILENT, marks=pytest.mark.slow), SILENT | {"sampler": "poisson"}]
-)
-@pytest.mark.parametrize("num_epochs", [pytest.param(1, marks=pytest.mark.slow), 2])
-def test_equals_loops_over_clients_batches_and_examples(how, num_epochs):
-    tiny = task(MEMBERS)
-    algorithm, states = train(tiny, num_epochs=num_epochs, **how)
-    got = algorithm.params(engine.State((), states[-1]))
-    want = by_loops(tiny, **SETTINGS, num_epochs=num_epochs, **how)
-    for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
-        np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5)
 
 
 def adam_in_numpy(beta1, beta2, tau, step_size):
@@ -206,43 +202,37 @@ def test_the_steps_of_adamw_equal_loops(num_epochs):
     """At sampling rate 1, over four epochs: moments that go on, their correction for the noise, and the alignment."""
     tiny, own = task(MEMBERS), {"beta1": 0.8, "beta2": 0.9, "tau": 0.05, "alignment": 0.5, "decay": 0.1}
     how = PRIVATE | {"total_epochs": 4, "num_epochs": num_epochs, "batch_size": 12, "step_size": 0.02}
-    algorithm, states = train(tiny, ALGORITHMS["dpsgd_fedadamw"], without=("momentum",), **how, **own)
-    got = jax.tree.leaves(algorithm.params(engine.State((), states[-1])))
+    got = trained(tiny, ALGORITHMS["dpsgd_fedadamw"], **how, **own)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(SETTINGS, "step_size", 0.02)
         want = adamw_by_loops(tiny, **own, total_epochs=4, num_epochs=num_epochs)
-    for a, b in zip(got, want, strict=True):
-        np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-4)
+    assert_close(got, want, rtol=2e-3, atol=2e-4)
 
 
 ADAM = {"server_step_size": 0.05, "beta1": 0.5, "beta2": 0.9, "tau": 0.01}
+EQUAL = [  # method, arguments of both, of the method, of the loops
+    ("dpsgd_fedavg", {}, {}, {}),
+    ("dpsgd_fedavg", SILENT | {"sampler": "poisson"}, {}, {}),
+    ("dpsgd_fedavg", {"clipping": "per_layer"}, {}, {}),
+    ("dpsgd_mrmtl", {}, {"regularization": 0.8}, {"pull": 0.8, "own": True}),
+]
+FURTHER = [
+    ("dpsgd_fedavg", SILENT, {}, {}),
+    ("dpsgd_fedopt", {}, ADAM | {"optimiser": "adam"}, {"server_step": partial(adam_in_numpy, 0.5, 0.9, 0.01, 0.05)}),
+    ("dpsgd_fedprox", {}, {"proximal": 0.8}, {"pull": 0.8}),
+    ("dpsgd_scaffold", {}, {}, {"variates": True, "momentum": 0.0}),
+]
 
 
 @pytest.mark.parametrize("num_epochs", [pytest.param(1, marks=pytest.mark.slow), 2])
 @pytest.mark.parametrize(
-    ("name", "args", "plain"),
-    [
-        pytest.param(
-            "dpsgd_fedopt",
-            ADAM | {"optimiser": "adam"},
-            lambda: {"step": adam_in_numpy(0.5, 0.9, 0.01, 0.05)},
-            marks=pytest.mark.slow,
-        ),
-        pytest.param("dpsgd_fedprox", {"proximal": 0.8}, lambda: {"pull": 0.8}, marks=pytest.mark.slow),
-        ("dpsgd_mrmtl", {"regularization": 0.8}, lambda: {"pull": 0.8, "own": True}),
-        pytest.param("dpsgd_scaffold", {}, lambda: {"variates": True, "momentum": 0.0}, marks=pytest.mark.slow),
-        ("dpsgd_fedavg", {"clipping": "per_layer"}, lambda: {"clipping": "per_layer"}),
-    ],
+    ("name", "both", "args", "plain"), EQUAL + [pytest.param(*row, marks=pytest.mark.slow) for row in FURTHER]
 )
-def test_other_servers_and_local_objectives_equal_loops(name, args, plain, num_epochs):
+def test_equals_loops_over_clients_batches_and_examples(name, both, args, plain, num_epochs):
     """Over four epochs, so that clients start from a model that the server has made, and from a pull that is not 0."""
-    tiny, longer = task(MEMBERS), PRIVATE | {"total_epochs": 4, "num_epochs": num_epochs}
-    without = ("momentum",) if name == "dpsgd_scaffold" else ()
-    algorithm, states = train(tiny, ALGORITHMS[name], without=without, **longer, **args)
-    got = algorithm.params(engine.State((), states[-1]))
-    want = by_loops(tiny, **SETTINGS | longer | plain())
-    for a, b in zip(jax.tree.leaves(getattr(got, "theta", got)), jax.tree.leaves(want), strict=True):
-        np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5)
+    tiny, both = task(MEMBERS), PRIVATE | {"total_epochs": 4, "num_epochs": num_epochs} | both
+    got = trained(tiny, ALGORITHMS[name], **both, **args)
+    assert_close(got, by_loops(tiny, **SETTINGS | both | plain))
 
 
 @pytest.mark.slow
@@ -255,34 +245,18 @@ def test_other_servers_and_local_objectives_equal_loops(name, args, plain, num_e
 )
 def test_special_cases_are_fedavg(name, args):
     tiny, longer = task(MEMBERS), PRIVATE | {"total_epochs": 4, "num_epochs": 2}
-    (one, [*_, a]), (_, [*_, b]) = train(tiny, **longer), train(tiny, ALGORITHMS[name], **longer, **args)
-    for x, y in zip(*(jax.tree.leaves(one.params(engine.State((), s))) for s in (a, b)), strict=True):
-        np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6)
+    assert_close(trained(tiny, ALGORITHMS[name], **longer, **args), trained(tiny, **longer), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.slow
 def test_control_variates_cancel_in_the_mean_with_one_step_in_a_round_and_not_with_two():
-    tiny, once = task(MEMBERS), PRIVATE | {"total_epochs": 4, "batch_size": 12, "momentum": 0.0}
-    for num_epochs, same in ((1, True), (2, False)):
-        (_, [*_, a]), (_, [*_, b]) = (
-            train(tiny, ALGORITHMS[name], without=without, **once, num_epochs=num_epochs)
-            for name, without in (("dpsgd_fedavg", ()), ("dpsgd_scaffold", ("momentum",)))
-        )
-        x, y = (np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(s[0])]) for s in (a, b))
-        if same:
-            np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-5)
-        else:
-            assert np.abs(x - y).max() > 1e-4
-
-
-@pytest.mark.slow
-def test_without_a_pull_the_others_do_not_matter_and_with_one_they_do():
-    others = np.concatenate([MEMBERS[:1], MEMBERS[1:, ::-1] * 0 + 5])
-    for strength, same in ((0.0, True), (0.8, False)):
-        how = PRIVATE | {"num_epochs": 1, "regularization": strength}
-        (_, [*_, a]), (_, [*_, b]) = (train(task(m), ALGORITHMS["dpsgd_mrmtl"], **how) for m in (MEMBERS, others))
-        first = [[np.asarray(leaf[0]) for leaf in jax.tree.leaves(s[0])] for s in (a, b)]
-        assert all(map(np.array_equal, *first)) == same
+    once = PRIVATE | {"total_epochs": 4, "batch_size": 12, "momentum": 0.0}
+    for num_epochs in (1, 2):
+        args = once | {"num_epochs": num_epochs}
+        models = (trained(task(MEMBERS), method, **args) for method in (ALGORITHMS["dpsgd_scaffold"], METHOD))
+        with_variates, without = (np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(one)]) for one in models)
+        apart = np.abs(with_variates - without).max()
+        assert apart < 1e-5 if num_epochs == 1 else apart > 1e-4
 
 
 @pytest.mark.parametrize("name", ["dpsgd_fedopt", "dpsgd_fedprox", "dpsgd_mrmtl"])
@@ -298,27 +272,6 @@ def test_releases_and_costs_are_those_of_fedavg(name):
         key: epsilon(release, 4) for key, release in theirs.items()
     }
     assert other.cost is METHOD.cost
-
-
-@pytest.mark.slow
-def test_equal_clients_with_full_batches_are_one_client():
-    alone, together = task(MEMBERS[:1]), task(np.repeat(MEMBERS[:1], 3, axis=0))
-    how = SILENT | {"num_epochs": 1, "batch_size": 12}
-    (one, [*_, a]), (_, [*_, b]) = train(alone, **how), train(together, **how)
-    for x, y in zip(*(jax.tree.leaves(one.params(engine.State((), s))) for s in (a, b)), strict=True):
-        np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6)
-
-
-def test_averaging_makes_clients_equal_and_only_then():
-    _, states = train(task(MEMBERS), num_epochs=2, **PRIVATE)
-
-    def spread(state):
-        return max(float(jnp.max(jnp.std(leaf, 0))) for leaf in jax.tree.leaves(state[0]))
-
-    assert spread(states[0]) > 1e-3
-    assert spread(states[1]) < 1e-6
-    assert any(np.any(leaf) for leaf in jax.tree.leaves(states[0][1]))  # momentum lasts between epochs of a round
-    assert not any(np.any(leaf) for leaf in jax.tree.leaves(states[1][1]))  # and does not survive it
 
 
 def test_noise_is_scaled_for_the_sum():
