@@ -14,11 +14,8 @@ from less_noise import with_less_noise
 from users_in_turn import check, users_of
 
 from bench.algorithms import ALGORITHMS
-from bench.algorithms.parts.participation import participation
 from bench.algorithms.parts.samplers import SAMPLERS
-from bench.algorithms.parts.user_level import readings
 from bench.audit import audit
-from bench.data.task import Task
 from bench.errors import InputError
 from bench.kernels import sampling
 from bench.privacy.accounting import epsilon
@@ -29,18 +26,11 @@ IN_BINS = [name for name, kind in SAMPLERS.items() if kind.turn == "bin"]
 
 
 stored = partial(users_in_turn.stored, CLIENTS)
-
-
-def rounds(task: Task, count: int, seed: int = 0, reduce: str = "mean", sampler: str = "balls_in_bins"):
-    who = participation(task, num_sampled=SAMPLED, batch_size=3, sampler=sampler, reduce=reduce)
-    schedule, draw = who.init(jax.random.key(seed)), jax.jit(who.draw)
-    for t in range(count):
-        drawn, schedule = draw(jax.random.key(100 + t), schedule)
-        yield drawn
+rounds = partial(users_in_turn.rounds, num_sampled=SAMPLED)
 
 
 def test_everybody_is_in_one_bin_and_bins_take_turns():
-    found = [users_of(one) for one in rounds(stored(), 3 * BINS)]
+    found = [users_of(one) for one in rounds(stored(), 3 * BINS, sampler="balls_in_bins")]
     assert sorted(user for users in found[:BINS] for user in users) == list(range(CLIENTS))
     assert found[:BINS] == found[BINS : 2 * BINS] == found[2 * BINS :]
 
@@ -87,39 +77,12 @@ def test_who_is_absent_leaves_all_others_where_they_are(sampler):
     assert others == [[user for user in users if user != 4] for users in everybody]
 
 
-def test_a_round_in_blocks_is_the_round():
-    task = stored()
-    who = participation(task, num_sampled=SAMPLED, batch_size=3, sampler="balls_in_bins")
-    schedule = who.init(jax.random.key(0))
-    whole, _ = who.draw(jax.random.key(1), schedule)
-
-    def work(kept, batch):
-        return kept, jnp.einsum("ue,uef->f", batch.weight, batch.examples[0])
-
-    _, sums, drawn, _ = who.in_blocks(jax.random.key(1), schedule, work, (), 2)
-    np.testing.assert_allclose(sums, work((), whole.batch)[1], rtol=1e-6)
-    assert float(drawn.count) == float(whole.count)
-
-
 # ---- Privacy ----
-
-
-def released(sigma: float = 1.3, sampled: int = SAMPLED, sampler: str = "balls_in_bins") -> dict:
-    return readings(
-        stored(),
-        noise_multiplier=sigma,
-        num_sampled=sampled,
-        batch_size=3,
-        sampler=sampler,
-        num_epochs=1,
-        delta=1e-5,
-        protects_against="everybody who sees the shared model",
-    )
 
 
 @pytest.mark.parametrize("sampler", IN_BINS)
 def test_the_readings_are_those_of_the_bins(sampler):
-    found = released(sampler=sampler)
+    found = users_in_turn.readings(stored(), num_sampled=SAMPLED, sampler=sampler)
     for length, turns in ((1, 1), (3, 1), (4, 2), (9, 3)):
         bins = balls_in_bins_gaussian(1.3, num_bins=BINS, delta=1e-5, afresh=sampler == "random_allocation")
         worst = bounded_participation_gaussian(1.3, max_participations=turns, delta=1e-5)

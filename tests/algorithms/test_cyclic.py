@@ -1,11 +1,9 @@
 """Samplers whose users take turns: who takes part when, what rounds are divided by, a user that is not there, and for
 "cyclic_poisson" what it costs and what it refuses."""
 
-import dataclasses
 import math
 from functools import partial
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -14,10 +12,7 @@ from less_noise import with_less_noise
 from users_in_turn import check, users_of
 
 from bench.algorithms import ALGORITHMS
-from bench.algorithms.parts.participation import participation
-from bench.algorithms.parts.user_level import readings
 from bench.audit import audit
-from bench.data.task import Task
 from bench.errors import InputError
 from bench.privacy.accounting import epsilon
 from bench.privacy.events import (
@@ -32,15 +27,7 @@ CLIENTS, SAMPLED, GROUPS = 10, 4, 3
 
 
 stored = partial(users_in_turn.stored, CLIENTS)
-
-
-def rounds(task: Task, count: int, seed: int = 0, reduce: str = "mean"):
-    who = participation(task, num_sampled=SAMPLED, batch_size=3, sampler="cyclic", reduce=reduce)
-    schedule, draw, out = who.init(jax.random.key(seed)), jax.jit(who.draw), []
-    for t in range(count):
-        drawn, schedule = draw(jax.random.key(100 + t), schedule)
-        out.append(drawn)
-    return out
+rounds = partial(users_in_turn.rounds, num_sampled=SAMPLED, sampler="cyclic")
 
 
 def test_everybody_takes_part_once_in_every_turn_and_always_the_same_rounds_apart():
@@ -77,9 +64,7 @@ def test_a_user_that_is_not_there_changes_nothing_but_its_own_part():
 
 
 def test_all_in_one_group_are_all():
-    task = dataclasses.replace(stored(), num_examples=jnp.full(CLIENTS, 6, jnp.int32))
-    who = participation(task, num_sampled=CLIENTS, batch_size=6, sampler="cyclic")
-    drawn, _ = who.draw(jax.random.key(0), who.init(jax.random.key(1)))
+    (drawn,) = rounds(stored(), 1, num_sampled=CLIENTS)
     assert users_of(drawn) == list(range(CLIENTS))
     assert float(drawn.divisor) == CLIENTS
 
@@ -88,18 +73,8 @@ def test_all_in_one_group_are_all():
 
 
 FEW = 2  # sampled with "cyclic_poisson", in as many groups
-STATEMENT = {"delta": 1e-5, "privacy_unit": "user", "protects_against": "everybody who sees the shared model"}
-
-
-def by_chance(task, count: int, seed: int = 0, groups: int = GROUPS):
-    who = participation(task, num_sampled=FEW, batch_size=3, sampler="cyclic_poisson", num_bands=groups)
-    keys = jax.random.split(jax.random.key(100 + seed), count)
-    _, drawn = jax.jit(partial(jax.lax.scan, lambda schedule, key: who.draw(key, schedule)[::-1]))(
-        who.init(jax.random.key(seed)), keys
-    )
-    drawn = jax.device_get(drawn)
-    for t in range(count):
-        yield jax.tree.map(lambda leaf, t=t: leaf[t], drawn)
+STATEMENT = {"delta": 1e-5, "privacy_unit": "user", "protects_against": users_in_turn.AGAINST}
+by_chance = partial(users_in_turn.rounds, num_sampled=FEW, sampler="cyclic_poisson", num_bands=GROUPS)
 
 
 def test_a_user_takes_part_only_when_it_is_the_turn_of_its_group():
@@ -131,7 +106,7 @@ def test_the_divisor_is_the_expected_number_whoever_takes_part():
 
 
 def test_with_one_group_it_is_the_law_of_poisson_samples():
-    numbers = [len(users_of(drawn)) for drawn in by_chance(stored(), 2000, groups=1)]
+    numbers = [len(users_of(drawn)) for drawn in by_chance(stored(), 2000, num_bands=1)]
     rate = FEW / CLIENTS
     assert np.mean(numbers) == pytest.approx(FEW, abs=5 * math.sqrt(CLIENTS * rate * (1 - rate) / 2000))
     assert np.var(numbers) == pytest.approx(CLIENTS * rate * (1 - rate), rel=0.2)
@@ -140,20 +115,9 @@ def test_with_one_group_it_is_the_law_of_poisson_samples():
 # ---- Privacy ----
 
 
-def released(noise: str, sigma: float = 1.3, bands: int = GROUPS) -> dict:
-    return readings(
-        stored(),
-        noise_multiplier=sigma,
-        num_sampled=FEW,
-        batch_size=3,
-        sampler="cyclic_poisson",
-        num_epochs=1,
-        noise=noise,
-        num_bands=bands,
-        planned_rounds=7,
-        delta=1e-5,
-        protects_against=STATEMENT["protects_against"],
-    )
+def released(noise: str, bands: int = GROUPS) -> dict:
+    args = {"sampler": "cyclic_poisson", "num_sampled": FEW, "noise": noise, "num_bands": bands, "planned_rounds": 7}
+    return users_in_turn.readings(stored(), **args)
 
 
 @pytest.mark.parametrize("noise", ["independent", "banded_sqrt", "banded"])

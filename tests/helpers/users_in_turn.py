@@ -1,13 +1,17 @@
 """What the tests of samplers whose users take turns share: a small task, who takes part, and what a method refuses."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from bench.algorithms import ALGORITHMS
+from bench.algorithms.parts import user_level
+from bench.algorithms.parts.participation import participation
 from bench.data.task import Task
 from bench.models.additive import squared_loss
 from bench.sweeps.spec import arguments
 
+AGAINST = "everybody who sees the shared model"
 GIVEN = {"batch_size": 3, "step_size": 0.1, "clip_norm": 1.0, "noise_multiplier": 1.0, "server_step_size": 0.1}
 
 
@@ -21,6 +25,25 @@ def stored(num_clients: int, present=None) -> Task:
         loss=squared_loss,
         present=present,
     )
+
+
+def rounds(task: Task, count: int, seed: int = 0, **how) -> list:
+    """Who takes part in so many rounds; `how` the sampler chooses them."""
+    who = participation(task, batch_size=3, **how)
+
+    def draw(schedule, key):
+        drawn, schedule = who.draw(key, schedule)
+        return schedule, drawn
+
+    keys = jax.random.split(jax.random.key(100 + seed), count)
+    drawn = jax.device_get(jax.jit(lambda: jax.lax.scan(draw, who.init(jax.random.key(seed)), keys)[1])())
+    return [jax.tree.map(lambda leaf, t=t: leaf[t], drawn) for t in range(count)]
+
+
+def readings(task: Task, **args) -> dict:
+    """What is declared of noise 1.3 and these arguments."""
+    common = {"noise_multiplier": 1.3, "batch_size": 3, "num_epochs": 1, "delta": 1e-5, "protects_against": AGAINST}
+    return user_level.readings(task, **common | args)
 
 
 def users_of(drawn) -> list[int]:

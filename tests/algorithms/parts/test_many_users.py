@@ -83,6 +83,7 @@ CASES = {
     "fixed": (task_of, dict(num_sampled=9, batch_size=3, sampler="fixed")),
     "poisson": (task_of, dict(num_sampled=6, batch_size=3, sampler="poisson")),
     "queue": (task_of, dict(num_sampled=7, batch_size=2, sampler="queue", num_epochs=1)),
+    "bins": (task_of, dict(num_sampled=4, batch_size=3, sampler="balls_in_bins")),
     "stream": (stream, dict(num_sampled=9, batch_size=2, sampler="fixed")),
     "stream, all": (stream, dict(num_sampled=USERS, batch_size=2, sampler="all")),
 }
