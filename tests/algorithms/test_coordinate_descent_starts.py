@@ -1,33 +1,29 @@
-"""Where private coordinate descent starts: the plain starts, and the warm start by propagation."""
+"""Where private coordinate descent and ADMM start: the plain starts, and the warm start by propagation."""
 
 import jax
 import numpy as np
+import pytest
 from tiny_coordinate_descent import L0, SIGMA, start_of
 from tiny_peers import MU, N, P, listed, logistic_peers
 
+from bench.algorithms import ALGORITHMS
+from bench.algorithms.parts import peers
 from bench.papers.p2p import reference
 
 
-def test_the_starts():
+@pytest.mark.parametrize(("name", "args"), [("coordinate_descent", {}), ("admm", {"penalty": 0.1})])
+@pytest.mark.parametrize("start", ["zero", "local", "descent"])
+def test_the_starts(name, args, start):
+    """Minimisers and descents themselves are checked in test_local_models."""
     task = logistic_peers()
-    starts = {
-        name: start_of(task, start=name, start_value=0.3, start_step_size=0.05)
-        for name in ("zero", "constant", "local", "descent")
-    }
-    np.testing.assert_array_equal(starts["zero"], 0)
-    np.testing.assert_allclose(starts["constant"], 0.3)
-    one = listed(task)
-    descended = np.zeros((N, P))
-    for i in range(N):
-        slope = reference.gradient(
-            starts["local"][i].astype(float), one.inputs[i], one.targets[i], 1 / len(one.targets[i])
-        )
-        assert np.abs(slope).max() < 1e-4
-        for _ in range(100):
-            own = reference.gradient(descended[i], one.inputs[i], one.targets[i], 1 / len(one.targets[i]))
-            descended[i] = descended[i] - 0.05 * own
-    np.testing.assert_allclose(starts["descent"], descended, atol=1e-5)
-    assert np.abs(starts["descent"] - starts["local"]).max() > 0.01
+    models = {"zero": 0.0, "local": peers.local_minimizers(task), "descent": peers.local_descent(task, 0.05, 100)}
+    found = start_of(task, method=ALGORITHMS[name], start=start, start_step_size=0.05, **args)
+    np.testing.assert_allclose(found, np.broadcast_to(models[start], (N, P)), atol=1e-6)
+    assert np.abs(models["descent"] - models["local"]).max() > 0.01
+
+
+def test_a_start_at_a_constant_is_that_constant():
+    np.testing.assert_allclose(start_of(logistic_peers(), start="constant", start_value=0.3), 0.3)
 
 
 def test_the_warm_start_is_one_noisy_step_and_exact_smoothing():

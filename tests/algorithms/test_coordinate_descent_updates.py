@@ -12,8 +12,6 @@ from tiny_peers import (
     minimizer,
     play,
     play_many,
-    squared_peers,
-    value,
     with_nothing,
     with_padding,
     with_slots,
@@ -46,24 +44,6 @@ def test_every_tick_is_that_of_the_plain_implementation(args):
         if t % num_ticks == 0:
             np.testing.assert_allclose(played.models[t // num_ticks], models, rtol=1e-5, atol=1e-5)
     assert np.abs(models).max() > 0.1
-
-
-@pytest.mark.parametrize(
-    ("problem", "args"),
-    [
-        (logistic_peers, {}),
-        pytest.param(squared_peers, {}, marks=pytest.mark.slow),
-        (logistic_peers, {"num_awake": 4}),
-    ],
-    ids=["logistic", "squared", "batches"],
-)
-def test_without_noise_it_goes_to_the_minimiser(problem, args):
-    task = problem()
-    played = play(METHOD, task, 20, num_ticks=200, **BASE | args)
-    best = minimizer(task)
-    np.testing.assert_allclose(played.models[-1], best, atol=2e-4)
-    assert np.abs(played.models[0] - best).max() > 0.01
-    assert value(task, played.models[-1]) == pytest.approx(value(task, best), rel=1e-6)
 
 
 def test_padding_of_examples_and_of_neighbour_lists_has_no_effect():

@@ -143,25 +143,6 @@ def errors(n: int, ratio: float, step_size: float, rounds: int, multiplier: floa
     return np.trace(found) / n, found.mean()
 
 
-def central(n: int, step_size: float, rounds: int, multiplier: float) -> float:
-    """The same of one model that follows the mean of n gradients with noise for the sum of all."""
-    return step_size**2 * (multiplier / n) ** 2 * sum((1 - step_size) ** (2 * t) for t in range(rounds))
-
-
-@pytest.mark.parametrize("step_size", [0.02, 0.05])
-@pytest.mark.parametrize("n", [16, 32])
-def test_at_equal_privacy_against_outsiders_shared_noise_errs_less_than_local_and_more_than_central(n, step_size):
-    run = n, step_size, 200, 1.0
-    own, mean = errors(n, 2.0, *run[1:])
-    local_own, local_mean = errors(n, 0.0, *run[1:])
-    least = central(*run)
-    assert least < mean < 0.5 * local_mean
-    assert least < own < 0.6 * local_own
-    assert local_mean == pytest.approx(n * least)
-    assert errors(n, 300.0, *run[1:])[1] == pytest.approx(least, rel=0.01)  # the mean model gets all of it, ...
-    assert errors(n, 300.0, *run[1:])[0] > local_own  # ... while what is not averaged yet drowns the agents' own
-
-
 @pytest.mark.parametrize("ratio", cases([0.0, 2.0], slow={0.0}))
 def test_runs_err_as_the_recursion_says(ratio):
     n, step_size, rounds, wanted, clip_norm = 16, 0.05, 60, 0.5, 1000.0

@@ -79,14 +79,6 @@ def test_padding_has_no_effect_and_an_agent_without_examples_stays_at_0():
     np.testing.assert_array_equal(play(METHOD, with_nothing(task, 2), ROUNDS, **ARGS).models[:, 2], 0)
 
 
-@pytest.mark.parametrize("wanted", [1.0, 0.5, 0.1])
-def test_the_noise_of_a_budget_is_the_range_over_it(wanted):
-    """Laplace(2 b / epsilon), as for the published comparison."""
-    args = arguments(METHOD, ARGS | {"noise_multiplier": 2 / wanted})
-    claim = METHOD.releases(logistic_peers(), delta=0.01, **args)["paper"]
-    assert epsilon(claim, 0) == pytest.approx(wanted)
-
-
 TOGETHER = {"learning": "together", "num_ticks": 20}
 
 

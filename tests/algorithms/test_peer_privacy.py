@@ -72,13 +72,7 @@ def moves(task, other, seed, **args):
 # ---- Sensitivity ----
 
 
-@pytest.mark.parametrize(
-    ("problem", "mechanism"),
-    rows(
-        [(problem, mechanism) for problem in (logistic_peers, squared_peers) for mechanism in NORMS],
-        slow={(logistic_peers, "laplace"), (squared_peers, "gaussian")},
-    ),
-)
+@pytest.mark.parametrize(("problem", "mechanism"), [(logistic_peers, "gaussian"), (squared_peers, "laplace")])
 @settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 50),
@@ -274,6 +268,7 @@ def test_the_other_methods_are_charged_once_or_never_or_everything(name, args, e
             logistic_peers(), 0 if name in ("model_propagation", "local_dp") else rounds, ALGORITHMS[name], **args
         )
         assert said["paper"] == pytest.approx(expected)
+        assert expected < np.inf or set(said.values()) == {np.inf}
     claim = claims(logistic_peers(), ALGORITHMS[name], **args)["paper"]
     assert claim.neighbors == "replace one"
     assert claim.privacy_unit == ("coordinate" if name == "local_dp" else "point")

@@ -30,7 +30,7 @@ def counts(played):
     return np.bincount(np.concatenate(movers(played)), minlength=N)
 
 
-def start_of(task, seed=0, **args):
+def start_of(task, seed=0, method=METHOD, **args):
     """The models before the first round."""
-    algorithm = METHOD.make(task, **{"mu": MU} | args)
+    algorithm = method.make(task, **{"mu": MU} | args)
     return np.asarray(jax.jit(lambda key: algorithm.params(algorithm.init(key)).theta)(jax.random.key(seed)))
