@@ -9,7 +9,6 @@ import pytest
 from toy_problems import CLIENTS, EXAMPLES, FEATURES, one_factor
 
 from bench.algorithms import ALGORITHMS
-from bench.privacy.accounting import epsilon
 
 REP = ALGORITHMS["dp_fedrep"]
 COMMON = {
@@ -125,13 +124,3 @@ def test_own_steps_are_those_of_the_head_alone_from_the_head_that_was_kept():
         for _ in range(40):
             heads[i] -= 0.1 * slopes(w, heads[i], x, y)[1]
     np.testing.assert_allclose(after.theta["head"], heads, rtol=1e-4)
-
-
-def test_privacy_is_that_of_fedavg_and_against_the_other_users():
-    args = COMMON | {"noise_multiplier": 2.0, "sampler": "poisson", "num_sampled": 2}
-    ours = REP.readings(one_factor(), delta=1e-4, **args)
-    theirs = ALGORITHMS["dp_fedavg"].readings(
-        one_factor(), delta=1e-4, **{name: value for name, value in args.items() if name != "local_step_size"}
-    )
-    assert {key: epsilon(one, 7) for key, one in ours.items()} == {key: epsilon(one, 7) for key, one in theirs.items()}
-    assert {one.protects_against for one in ours.values()} == {"all other users together"}

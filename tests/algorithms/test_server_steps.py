@@ -1,6 +1,5 @@
-"""DP-FedAvg's relatives: what they coincide with, and their steps a second time in NumPy."""
+"""DP-FedAvg and its relatives: what they coincide with, and the server's steps a second time in NumPy."""
 
-import jax
 import numpy as np
 import pytest
 from rounds import states
@@ -33,6 +32,16 @@ def noisy_means(server_step_size: float = 1.0, **args) -> np.ndarray:
     return -np.diff(path("dp_fedavg", server_step_size=server_step_size, **args), axis=0)
 
 
+@pytest.mark.parametrize("sampler", cases(["fixed", "poisson"], slow={"fixed"}))
+def test_one_local_step_is_ppsgd_without_local_models(sampler):
+    args = {key: value for key, value in COMMON.items() if not key.startswith(("num_steps", "server"))}
+    ppsgd = ALGORITHMS["ppsgd"].make(TASK, personalization=np.inf, **args | {"sampler": sampler})
+    personal = [ppsgd.params(state).w for state in states(ppsgd, 6)]
+    found = path("dp_fedavg", sampler=sampler, num_steps=1, server_step_size=COMMON["step_size"])
+    np.testing.assert_allclose(found, personal, rtol=1e-5, atol=1e-7)
+    assert np.abs(found[-1]).max() > 0.01
+
+
 def test_momentum_0_is_fedavg():
     np.testing.assert_allclose(path("dp_fedopt", beta1=0.0), path("dp_fedavg"), rtol=1e-5, atol=1e-7)
 
@@ -44,25 +53,6 @@ def test_fedprox_without_a_pull_and_with_one_local_step_is_fedavg(args):
     others = {name: value for name, value in args.items() if name == "num_steps"}
     np.testing.assert_allclose(path("dp_fedprox", **args), path("dp_fedavg", **others), rtol=1e-5, atol=1e-7)
     assert not np.allclose(path("dp_fedprox", proximal=0.7), path("dp_fedavg"), rtol=1e-3)
-
-
-def test_fedprox_is_its_local_steps_in_numpy():
-    """Of one user, without noise and clipping: after K steps it is where SGD on the loss with the pull is."""
-    task = synthetic(0, num_clients=1, num_features=6, batch_size=3)
-    args = COMMON | dict(num_sampled=1, sampler="all", clip_norm=np.inf, noise_multiplier=0.0, proximal=0.7)
-    algorithm = ALGORITHMS["dp_fedprox"].make(task, **args | {"server_step_size": args["step_size"]})
-    state, w = algorithm.init(jax.random.key(0)), np.zeros(6)
-    for t in range(2):
-        key = jax.random.fold_in(jax.random.key(0), t)
-        state, _ = algorithm.round(key, state)
-        x, y = (
-            np.asarray(leaf[0], float)
-            for leaf in task.sample(jax.random.split(jax.random.split(key)[0])[1], task, None, 3)
-        )
-        start = w
-        for _ in range(3):
-            w = w - 0.3 * (x.T @ (x @ w - y) / 3 + 0.7 * (w - start))
-        np.testing.assert_allclose(algorithm.params(state), w, rtol=1e-5)
 
 
 def by_hand(optimiser: str, deltas: np.ndarray, step: float, beta1: float, beta2: float, tau: float) -> np.ndarray:

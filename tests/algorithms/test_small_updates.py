@@ -57,15 +57,25 @@ def test_a_penalty_on_long_messages_changes_nothing_where_none_is_clipped():
     np.testing.assert_allclose(path("dp_fedblur", bound=5.0, **free), path("dp_fedavg", **free), rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", [*PLAIN, "dp_fedopt", "dp_fedprox"])
+ALSO = {"dp_fedopt": {"optimiser": "yogi"}, "dp_fedprox": {}}
+KEPT = {  # by users: what they keep is no message
+    "ppsgd": {"personalization": np.inf},
+    "fine_tuning": {"local_step_size": 0.2, "own_steps": 50},
+    "dp_fedrep": {"local_step_size": 0.2},
+}
+
+
+@pytest.mark.parametrize("name", [*PLAIN, *ALSO, *KEPT])
 def test_privacy_is_that_of_fedavg(name):
-    """Also whatever the server does with the noisy mean."""
-    args = COMMON | {"noise_multiplier": 2.0}
-    own = OTHER | {"dp_fedopt": {"optimiser": "yogi"}, "dp_fedprox": {}}
+    """Whatever the server does with the noisy mean, and whatever users do with the model and keep."""
+    args, own = COMMON | {"noise_multiplier": 2.0}, OTHER | ALSO | KEPT
     ours, theirs = (
         ALGORITHMS[of].readings(TASK, delta=1e-4, **args, **more) for of, more in ((name, own[name]), ("dp_fedavg", {}))
     )
-    assert {key: epsilon(one, 7) for key, one in ours.items()} == {key: epsilon(one, 7) for key, one in theirs.items()}
+    spent, of_fedavg = ({key: epsilon(one, 7) for key, one in said.items()} for said in (ours, theirs))
+    assert spent == of_fedavg
+    assert spent["sampler"] > spent["paper"] > 0
+    assert ({one.protects_against for one in ours.values()} == {"all other users together"}) == (name in KEPT)
 
 
 def first_round(name: str, **args) -> tuple[np.ndarray, np.ndarray]:
@@ -157,6 +167,8 @@ def one_user(name: str, **args) -> tuple[np.ndarray, list[tuple[np.ndarray, np.n
 @pytest.mark.parametrize(
     ("name", "args"),
     [
+        ("dp_fedavg", {}),
+        ("dp_fedprox", {"proximal": 0.7}),
         ("dp_fedsam", {"sharpness": 0.4, "kept": 1.0}),
         ("dp_fedsam", {"sharpness": 0.4, "kept": 0.5}),
         ("dp_fedblur", {"bound": 3.0, "kept": 1.0}),
@@ -174,11 +186,13 @@ def test_their_local_steps_in_numpy(name, args):
             if name == "dp_fedsam":
                 above = z + args["sharpness"] * slope / np.linalg.norm(slope)
                 slope = x.T @ (x @ above - y) / 3
-            elif np.linalg.norm(z - w) > 0.1 * 0.5:
+            elif name == "dp_fedprox":
+                slope = slope + args["proximal"] * (z - w)
+            elif name == "dp_fedblur" and np.linalg.norm(z - w) > 0.1 * 0.5:
                 slope = slope + args["bound"] * (z - w)
             z = z - 0.1 * slope
         delta = (w - z) / 0.1
-        if args["kept"] < 1:
+        if args.get("kept", 1) < 1:
             delta = np.where(np.abs(delta) >= np.sort(np.abs(delta))[-3], delta, 0)
         w = w - 0.1 * delta * min(1, 0.5 / np.linalg.norm(delta))
     np.testing.assert_allclose(found, w, rtol=1e-4, atol=1e-6)

@@ -10,7 +10,9 @@ from bench.algorithms.parts import silos
 from bench.algorithms.parts.phases import num_records, plan_phases
 from bench.algorithms.parts.silo_arguments import SiloArguments
 from bench.data.task import Linear, Task
+from bench.data.tasks.quadratic import half_square
 from bench.models import linear
+from bench.models.additive import squared_loss
 
 
 def size_of_w(w, task):
@@ -45,6 +47,19 @@ def random_records(seed=0, num_clients=4, records=16, features=3, **kwargs) -> T
     rng = np.random.default_rng(seed)
     labels = rng.choice([-1.0, 1.0], (num_clients, records))
     return task_of(rng.standard_normal((num_clients, records, features)), labels, **kwargs)
+
+
+def drifting() -> Task:
+    """Least squares of four clients whose inputs have different second moments, so that local steps drift."""
+    rng = np.random.default_rng(0)
+    inputs = rng.standard_normal((4, 12, 3)) * rng.uniform(0.2, 1.5, (4, 1, 3))
+    return task_of(inputs, rng.standard_normal((4, 12)), half_square, squared_loss)
+
+
+def minimiser(task: Task) -> np.ndarray:
+    """Of the mean squared error over all records, [feature]."""
+    inputs, targets = (np.asarray(leaf, float) for leaf in task.train)
+    return np.linalg.lstsq(inputs.reshape(-1, inputs.shape[-1]), targets.ravel())[0]
 
 
 def ask(task, *, clip_norm=1.0, noise_multiplier=0.0, num_sampled=None, smoothing="none", **args):
