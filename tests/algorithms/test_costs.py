@@ -105,33 +105,21 @@ def test_every_method_says_what_a_round_costs_and_uses_so_many_examples(name):
 
 
 RANDOM = [
-    pytest.param(
-        "dp_fedavg",
-        UNEQUAL,
-        {"sampler": "fixed", "num_sampled": 2, "batch_size": 3, "num_steps": 3},
-        marks=pytest.mark.slow,
-    ),
     ("ppsgd", UNEQUAL, {"sampler": "cyclic", "num_sampled": 2, "batch_size": 3}),
-    pytest.param("ditto", UNEQUAL, {"sampler": "fixed", "num_sampled": 2, "batch_size": 2}, marks=pytest.mark.slow),
-    pytest.param(
-        "ppsgd",
-        None,
-        {"sampler": "queue", "num_sampled": 2, "batch_size": 2, "num_epochs": 200},
-        marks=pytest.mark.slow,
-    ),
     ("dp_scaffold", None, {"sampler": "poisson", "num_sampled": 2, "batch_size": 2, "num_steps": 3}),
-    pytest.param("mr_mtl", UNEQUAL, {"sampler": "poisson", "batch_size": 2}, marks=pytest.mark.slow),
-    pytest.param("mr_mtl", UNEQUAL, {"sampler": "shuffled", "batch_size": 2}, marks=pytest.mark.slow),
-    pytest.param("dpsgd_fedavg", None, {"batch_size": 2, "num_epochs": 4.0}, marks=pytest.mark.slow),
-    pytest.param(
-        "minibatch_sgd",
-        None,
-        {"sampler": "poisson", "batch_size": 2, "num_sampled": 3, "phase_rounds": 200},
-        marks=pytest.mark.slow,
-    ),
     ("coordinate_descent", PEERS, {"num_ticks": 4, "num_awake": 3}),
-    pytest.param("admm", PEERS, {"num_ticks": 3}, marks=pytest.mark.slow),
 ]
+FURTHER = [
+    ("dp_fedavg", UNEQUAL, {"sampler": "fixed", "num_sampled": 2, "batch_size": 3, "num_steps": 3}),
+    ("ditto", UNEQUAL, {"sampler": "fixed", "num_sampled": 2, "batch_size": 2}),
+    ("ppsgd", None, {"sampler": "queue", "num_sampled": 2, "batch_size": 2, "num_epochs": 200}),
+    ("mr_mtl", UNEQUAL, {"sampler": "poisson", "batch_size": 2}),
+    ("mr_mtl", UNEQUAL, {"sampler": "shuffled", "batch_size": 2}),
+    ("dpsgd_fedavg", None, {"batch_size": 2, "num_epochs": 4.0}),
+    ("minibatch_sgd", None, {"sampler": "poisson", "batch_size": 2, "num_sampled": 3, "phase_rounds": 200}),
+    ("admm", PEERS, {"num_ticks": 3}),
+]
+RANDOM += [pytest.param(*row, marks=pytest.mark.slow) for row in FURTHER]
 
 
 @pytest.mark.parametrize(("name", "task", "changes"), RANDOM, ids=lambda value: value if isinstance(value, str) else "")

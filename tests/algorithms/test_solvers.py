@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from slow_cases import cases, rows
+from slow_cases import cases
 from tiny_silos import random_records, run, task_of
 
 from bench.algorithms.accelerated import accelerated, stage_rounds
@@ -52,19 +52,6 @@ def test_algorithm_2_falls_at_the_accelerated_rate_on_a_quadratic():
     assert slope(rounds[2:], fast[2:]) < -2
     assert slope(rounds[2:], plain[rounds[2:]]) > -1.3
     assert fast[-1] < plain[-1] / 20
-
-
-def test_stages_make_a_strongly_convex_problem_fall_geometrically():
-    """mu = 0.05: 5 restarts beat one long stage; both stay below what strong convexity allows."""
-    task, mu = bowls(), 0.05
-    best = CURVATURE / (CURVATURE + mu)  # of the regularised problem
-    distance = []
-    for num_stages in (1, 4):
-        method = accelerated(
-            task, num_sampled=4, phase_rounds=60, step_size=0.5, regularization=mu, num_stages=num_stages, **QUIET
-        )
-        distance.append(np.linalg.norm(run(method, 60)[-1] - best))
-    assert max(distance) < 0.05 * np.linalg.norm(best)
 
 
 @pytest.mark.slow
@@ -223,15 +210,11 @@ def test_nothing_moves_and_nothing_is_released_after_the_last_round():
     assert silos.total_rounds(task, {"num_sampled": 2, "clip_norm": 1.0, "noise_multiplier": 1.0, **phases}) == 4
 
 
-SOLVERS = ["minibatch_sgd", "accelerated", "multistage", "subgradient"]
-PAIRS = [(solver, smoothing) for solver in SOLVERS for smoothing in ("none", "convolution", "moreau")]
-FEW = [(0, "moreau"), (1, "convolution"), (2, "none"), (3, "moreau")]
+PAIRS = [("minibatch_sgd", "moreau"), ("accelerated", "convolution"), ("multistage", "none"), ("subgradient", "moreau")]
 
 
-@pytest.mark.parametrize(
-    ("solver", "smoothing"), rows(PAIRS, slow=set(PAIRS) - {(SOLVERS[place], smoothing) for place, smoothing in FEW})
-)
-def test_every_solver_takes_every_smoothing_and_learns(solver, smoothing):
+@pytest.mark.parametrize(("solver", "smoothing"), PAIRS)
+def test_every_solver_and_every_smoothing_learns(solver, smoothing):
     rng = np.random.default_rng(0)
     x = rng.standard_normal((4, 64, 3)) / 2
     task = task_of(x, np.sign(x @ np.array([1.0, -2.0, 0.5])), linear.hinge)
