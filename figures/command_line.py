@@ -19,12 +19,10 @@ from bench.processes import side_by_side
 from bench.store import KEPT, SCALES
 from figures.shared import user_grids
 from figures.shared.drawn import JUDGED, RECORD, digest
-from figures.shared.figure import picture, save
+from figures.shared.figure import FigureError, picture, save
 from figures.shared.runs import REPOSITORY, UNREAD, command, first_with, folders_of, no_results, runs_of
 
-DRAW = "draw"  # the default command
 WORTH_PROCESSES = 6  # groups of figures for which the start of further processes pays
-FLAGS = ("--help", "--pdf", "--brief")  # options without a value
 
 Names = Annotated[list[str] | None, typer.Argument(help="Names of figures; default all.")]
 Papers = Annotated[list[str] | None, typer.Argument(help="Short names of papers; default all.")]
@@ -52,27 +50,11 @@ Width = Annotated[
 
 
 class DrawByDefault(TyperGroup):
-    """The group of commands; `draw` is the default command, and options may precede the command."""
+    """The group of commands; without the name of one of them the command is `draw`."""
 
     def parse_args(self, ctx, args: list[str]) -> list[str]:
-        if args[:1] in (["--help"], ["--version"]):
-            return super().parse_args(ctx, args)
-        place = first_argument(args)
-        if place is not None and args[place] in self.commands:
-            args = [args[place], *args[:place], *args[place + 1 :]]
-        else:
-            args = [DRAW, *args]
-        return super().parse_args(ctx, args)
-
-
-def first_argument(args: list[str]) -> int | None:
-    """Return the index of the first argument that is neither an option nor its value."""
-    place = 0
-    while place < len(args):
-        if not args[place].startswith("-"):
-            return place
-        place += 1 if "=" in args[place] or args[place] in FLAGS else 2
-    return None
+        named = args[:1] and args[0] in (*self.commands, "--help", "--version")
+        return super().parse_args(ctx, args if named else ["draw", *args])
 
 
 app = typer.Typer(
@@ -117,12 +99,14 @@ class Drawn(NamedTuple):
     path: of the image; None where it is left out.
     made_from: digest of its runs, for `record`; None for a PDF for print, whose folder keeps no record.
     missing: why it is left out.
+    failed: whether the reason is an exception in its own code.
     """
 
     name: str
-    path: Path | None
+    path: Path | None = None
     made_from: str | None = None
     missing: str = ""
+    failed: bool = False
 
 
 def write_together(
@@ -149,7 +133,7 @@ def write_together(
 
     Raises:
         InputError: where a file cannot be read or written; with `every`, where a figure cannot be made from the
-            available runs.
+            available runs, unless its own code fails.
     """
     from figures import FIGURES
 
@@ -163,9 +147,10 @@ def write_together(
             made = picture(figure, made_of[0], width)
         except InputError as error:
             why = f"{error} (`{command(results, made_of[1].name, sweeps)}`)" if made_of else str(error)
-            if every:
+            failed = isinstance(error, FigureError)
+            if every and not failed:
                 raise InputError(why) from None
-            found.append(Drawn(name, None, missing=why))
+            found.append(Drawn(name, missing=why, failed=failed))
             continue
         path = save(name, figure, made, out or made_of[1] / "figures", width, pdf=pdf)
         found.append(Drawn(name, path, made_from))
@@ -190,7 +175,8 @@ def draw(
 ) -> None:
     """Draw figures from results as PNG and CSV; tables also as Markdown and LaTeX.
 
-    The word `draw` can be omitted.
+    The word `draw` can be omitted. The exit status is 1 where the code of a figure raised an exception, which is a bug;
+    it is named, and all others are drawn.
 
     Example: python -m figures draw ppsgd_fig1a
     """
@@ -212,11 +198,14 @@ def draw(
             for line in lines:
                 print(line, file=sys.stderr)
         return
-    drawn = 0
+    drawn, failed = 0, []
     given = [(*group, results, scale) for group in by_sweeps(names or list(FIGURES)).items()]
     write = partial(write_together, every=bool(names), out=out, width=width, pdf=pdf)
     for found in side_by_side(write, given, None if len(given) >= WORTH_PROCESSES else 1):
         for made in found:
+            if made.failed:
+                failed.append(f"{made.name}: {made.missing}")
+                continue
             if made.path is None:
                 print(f"{made.name} is left out: {made.missing}", file=sys.stderr)
                 continue
@@ -225,6 +214,7 @@ def draw(
             if made.made_from is not None:
                 with writing(made.path.parent):
                     record(made.path.parent / RECORD, made.name, made.made_from)
+    fail_for(failed)
     if not drawn:
         raise no_results(results, scale, ["all"], "nothing to draw")
 
@@ -295,7 +285,7 @@ def claims(
     for name, why in missing.items():
         print(f"the claims of {name} are left out: {why}", file=sys.stderr)
     join({name: verdicts[name] for name in judged_on}, next(iter(folders.values())))
-    fail_for_stopped(pd.concat(verdicts.values(), ignore_index=True))
+    fail_for(stopped(pd.concat(verdicts.values(), ignore_index=True)))
 
 
 @app.command()
@@ -303,17 +293,18 @@ def report(results: Results = Path("results"), out: Page = None, scale: Scale = 
     """Write an HTML page with all claims, figures, tables and comparisons, and a folder of its files.
 
     What the repository has decided comes first, and what was run here beside it. The exit status is 1
-    where the check of a claim raised an exception; the page says so.
+    where the check of a claim or the code of a figure raised an exception; the page says so.
 
     Example: python -m figures report
     """
+    from figures.claims import stopped
     from figures.pages.report.write import write
 
     check_scale(scale)
     path, beside, shown = write(results, scale, out, REPOSITORY)
     size = sum(file.stat().st_size for file in beside.rglob("*") if file.is_file())
     print(f"{path} ({path.stat().st_size / 1e6:.1f} MB, and {size / 1e6:.1f} MB of files in {beside.name})")
-    fail_for_stopped(shown.claims)
+    fail_for([*stopped(shown.claims), *shown.failed])
 
 
 @app.command()
@@ -346,11 +337,8 @@ def docs() -> None:
         write_whole(page, text)
 
 
-def fail_for_stopped(verdicts: pd.DataFrame) -> None:
-    """Name the claims whose checks raised exceptions; exit with status 1 where there are any."""
-    from figures.claims import stopped
-
-    lines = stopped(verdicts)
+def fail_for(lines: Sequence[str]) -> None:
+    """Print what raised exceptions, a claim or a figure a line; exit with status 1 where there is any."""
     for line in lines:
         print(f"error: {line}", file=sys.stderr)
     if lines:

@@ -11,6 +11,10 @@ from bench.analysis.saving import save_picture, save_printed
 from bench.errors import InputError, in_one_line, writing
 
 
+class FigureError(InputError):
+    """The code of a figure raised an exception, a mistake in it or in runs that this suite did not write."""
+
+
 class Figure(NamedTuple):
     """A figure or table: the runs that it shows, the numbers computed from them, and how these are drawn.
 
@@ -112,13 +116,14 @@ def picture(figure: Figure, runs: pd.DataFrame, width: float | None = None) -> t
 
     Raises:
         InputError: where the figure cannot be made from these runs.
+        FigureError: where its code raises another exception.
     """
     try:
         table = figure.table(runs)
         return figure.picture(table, width), table
     except InputError:
         raise
-    except (TypeError, ValueError, LookupError, ArithmeticError) as error:
-        raise InputError(
-            f"it fails on these runs, {in_one_line(error)}: remove parts that this suite did not write"
+    except Exception as error:  # caught so that the other figures are drawn
+        raise FigureError(
+            f"its code fails, {in_one_line(error)}: report this, or remove runs that this suite did not write"
         ) from error

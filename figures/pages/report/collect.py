@@ -27,7 +27,7 @@ from figures.claims import STATEMENTS, findings, recall, statements
 from figures.pages.board.tables import task_ranks
 from figures.pages.report.facts import COLUMNS, RUN, Facts
 from figures.shared.drawn import RECORD, digest
-from figures.shared.figure import Figure, picture, save
+from figures.shared.figure import Figure, FigureError, picture, save
 from figures.shared.paper import Paper
 from figures.shared.runs import UNREAD, command, first_with, folders_of, no_results, read, together
 from figures.shared.verdicts import ERROR, NO, OPEN, YES, Claim
@@ -75,13 +75,15 @@ class Exhibit:
     main: from the runs that are shown first; None where there are none.
     here: from those that were run here; None where there are none.
     missing: why there is neither; empty where there is one.
+    failed: the exception that its own code raised, in words; empty where there was none.
     """
 
     name: str
     figure: Figure
-    main: Drawn | None = None
-    here: Drawn | None = None
-    missing: str = ""
+    main: Drawn | None
+    here: Drawn | None
+    missing: str
+    failed: str
 
 
 @dataclass(frozen=True)
@@ -189,6 +191,12 @@ class Report:
     def claims(self) -> pd.DataFrame:
         """The verdicts of all papers."""
         return pd.concat([paper.verdicts for paper in self.papers], ignore_index=True)
+
+    @property
+    def failed(self) -> list[str]:
+        """A line for each figure whose own code raised an exception."""
+        exhibits = [exhibit for paper in self.papers for exhibit in paper.exhibits]
+        return [f"{exhibit.name}: {exhibit.failed}" for exhibit in exhibits if exhibit.failed]
 
     @property
     def outcomes(self) -> dict[str, str]:
@@ -306,19 +314,29 @@ def _verdicts(name: str, place: Place) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def _exhibit(name: str, figure: Figure, main: Place, here: Place | None) -> Exhibit:
     """Return a figure from both places; redrawn where it is missing or was drawn from other runs."""
-    first = drawn(name, figure, main)
-    second = drawn(name, figure, here) if here and figure.sweeps else None
-    main_drawn, here_drawn = (one if isinstance(one, Drawn) else None for one in (first, second))
-    return Exhibit(name, figure, main_drawn, here_drawn, first if isinstance(first, str) and not here_drawn else "")
+    made, reasons = [], []
+    for place in (main, here if figure.sweeps else None):
+        try:
+            made.append(drawn(name, figure, place) if place else None)
+        except InputError as why:
+            made.append(None)
+            reasons.append(why)
+    failed = next((str(why) for why in reasons if isinstance(why, FigureError)), "")
+    return Exhibit(name, figure, *made, missing="" if any(made) else str(reasons[0]), failed=failed)
 
 
-def drawn(name: str, figure: Figure, place: Place) -> Drawn | str:
-    """Return a figure as drawn from the runs of a place, or why there is none."""
+def drawn(name: str, figure: Figure, place: Place) -> Drawn:
+    """Return a figure as drawn from the runs of a place.
+
+    Raises:
+        InputError: where there are none, or they do not suffice.
+        FigureError: where its code raises another exception.
+    """
     folder = place.folder(*figure.sweeps)
     if folder is None:
         nearest = place.folder() or place.folders[0]
         run = command(nearest.parent, nearest.name, figure.sweeps)
-        return f"no results of {' '.join(figure.sweeps)}: run `{run}`"
+        raise InputError(f"no results of {' '.join(figure.sweeps)}: run `{run}`")
     run = command(folder.parent, folder.name, figure.sweeps) if figure.sweeps else ""
     made = Drawn(b"", {}, place.facts(*figure.sweeps), run, _drawing_command(name, folder))
     path = folder / "figures" / f"{name}.png"
@@ -329,7 +347,7 @@ def drawn(name: str, figure: Figure, place: Place) -> Drawn | str:
     try:
         shown = picture(figure, read(folder, figure.sweeps) if figure.sweeps else pd.DataFrame())
     except InputError as error:
-        return f"{error} (`{run}`)"
+        raise type(error)(f"{error} (`{run}`)") from error
     print(f"{name} is drawn for the report: {path} is missing or was not drawn from these runs", file=sys.stderr)
     with tempfile.TemporaryDirectory() as temporary:
         path = save(name, figure, shown, Path(temporary))

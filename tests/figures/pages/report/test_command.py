@@ -43,14 +43,16 @@ def test_the_command_says_where_the_page_is_and_how_large(command, tmp_path):
 
 
 @pytest.mark.usefixtures("few")
-def test_a_figure_whose_code_fails_does_not_cost_the_page(command, tmp_path, monkeypatch):
+def test_a_figure_whose_code_fails_does_not_cost_the_page_and_the_status_is_1(command, tmp_path, monkeypatch):
     def fail(*_):
-        raise ZeroDivisionError("of this figure")
+        raise RuntimeError("of this figure")
 
     results(tmp_path / "results")
     monkeypatch.setattr(type(FIGURES["ppsgd_fig2_digits"]), "picture", fail)
-    assert command("report", "--results", tmp_path / "results")[0] == 0
-    said = "it fails on these runs, ZeroDivisionError: of this figure"
+    status, _, err = command("report", "--results", tmp_path / "results")
+    said = "its code fails, RuntimeError: of this figure"
+    assert status == 1
+    assert err[-1].startswith(f"error: ppsgd_fig2_digits: {said}")
     assert said in (tmp_path / "results" / "report" / "index.html").read_text()
 
 
