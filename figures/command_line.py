@@ -118,7 +118,6 @@ def write_together(
     every: bool,
     out: Path | None,
     width: float | None,
-    pdf: bool,
 ) -> list[Drawn]:
     """Draw the figures that show the same sweeps, whose runs are read once, and write their files.
 
@@ -129,7 +128,7 @@ def write_together(
         scale: that was asked for.
         every: whether a figure that cannot be made ends this.
         out: the folder to write to; default figures/ beside the runs.
-        width, pdf: as for `save`.
+        width: as for `save`.
 
     Raises:
         InputError: where a file cannot be read or written; with `every`, where a figure cannot be made from the
@@ -152,7 +151,7 @@ def write_together(
                 raise InputError(why) from None
             found.append(Drawn(name, missing=why, failed=failed))
             continue
-        path = save(name, figure, made, out or made_of[1] / "figures", width, pdf=pdf)
+        path = save(name, figure, made, out or made_of[1] / "figures", width)
         found.append(Drawn(name, path, made_from))
     return found
 
@@ -171,7 +170,6 @@ def draw(
     ] = None,
     where: Annotated[str | None, typer.Option(help="With --runs: draw only rows that satisfy this condition.")] = None,
     width: Width = None,
-    pdf: Annotated[bool, typer.Option("--pdf", help="Also write each picture as a PDF.")] = False,
 ) -> None:
     """Draw figures from results as PNG and CSV; tables also as Markdown and LaTeX.
 
@@ -193,14 +191,17 @@ def draw(
         if not names:
             raise InputError("--runs needs the name of a figure, as in `python -m figures ppsgd_fig1a --runs F`")
         for name in names:
-            path, lines = user_grids.write(name, FIGURES[name], runs, where, out, width, pdf=pdf)
+            path, lines = user_grids.write(name, FIGURES[name], runs, where, out, width)
             print(path)
             for line in lines:
                 print(line, file=sys.stderr)
         return
     drawn, failed = 0, []
-    given = [(*group, results, scale) for group in by_sweeps(names or list(FIGURES)).items()]
-    write = partial(write_together, every=bool(names), out=out, width=width, pdf=pdf)
+    groups: dict[tuple[str, ...], list[str]] = {}  # figures of the same sweeps, whose runs are read once
+    for name in dict.fromkeys(names or FIGURES):
+        groups.setdefault(FIGURES[name].sweeps, []).append(name)
+    given = [(*group, results, scale) for group in groups.items()]
+    write = partial(write_together, every=bool(names), out=out, width=width)
     for found in side_by_side(write, given, None if len(given) >= WORTH_PROCESSES else 1):
         for made in found:
             if made.failed:
@@ -217,16 +218,6 @@ def draw(
     fail_for(failed)
     if not drawn:
         raise no_results(results, scale, ["all"], "nothing to draw")
-
-
-def by_sweeps(names: Sequence[str]) -> dict[tuple[str, ...], list[str]]:
-    """Return the names of figures by the sweeps that they show, whose runs are then read once."""
-    from figures import FIGURES
-
-    found: dict[tuple[str, ...], list[str]] = {}
-    for name in dict.fromkeys(names):
-        found.setdefault(FIGURES[name].sweeps, []).append(name)
-    return found
 
 
 @app.command("list")

@@ -30,7 +30,7 @@ from figures import PAPERS, shares
 from figures.claims import said, tallies
 from figures.claims import written as read_claims
 from figures.shared.paper import Paper
-from figures.shared.runs import read
+from figures.shared.runs import ended, read
 from figures.shared.verdicts import ERROR, NO, OURS
 
 KINDS = "papers in full|papers|numbers|gallery|shares|runs|accelerators|compiled|claims|measured"
@@ -156,7 +156,7 @@ def _runs(folder: Path) -> list[tuple[str, int, float]]:
     for paper in PAPERS.values():
         places = [sweep for sweep in paper.sweeps if part_files.parts_in(folder.parent / sweep)]
         runs = [read(folder.parent, [sweep], only=("rounds", "num_rounds", "wall_s")) for sweep in places]
-        times = [each.loc[each["rounds"] == each["num_rounds"], "wall_s"] for each in runs]
+        times = [ended(each)["wall_s"] for each in runs]
         rows += [(paper.name, sum(map(len, times)), float(sum(each.sum() for each in times)))] if times else []
     return rows
 

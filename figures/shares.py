@@ -10,7 +10,7 @@ from bench.papers.ppsgd import norm_shown
 from bench.store import part_files
 from figures.pfl.common import TABLES
 from figures.ppsgd.common import PUBLISHED
-from figures.shared.runs import AS_CATEGORIES
+from figures.shared.runs import AS_CATEGORIES, ended
 
 GRIDS = {
     "1a, generated data": "ppsgd_synthetic",
@@ -76,7 +76,7 @@ def _finished(folder: Path, sweep: str) -> pd.DataFrame:
     if not part_files.parts_in(folder / sweep):
         raise InputError(f"{folder / sweep} has no results: run `python -m bench run {sweep} --scale {folder.name}`")
     rows = part_files.read(folder / sweep, only=READ, categories=AS_CATEGORIES)
-    return rows[rows["rounds"] == rows["num_rounds"]]
+    return ended(rows)
 
 
 def _values_run(runs: pd.DataFrame, grid: pd.DataFrame, name: str) -> str:

@@ -10,9 +10,9 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
-from bench.errors import InputError
 from figures.shared.derived import derived
 from figures.shared.figure import Figure
+from figures.shared.margins import need
 from figures.shared.runs import at_end
 
 SWEEP = "correlated_noise_digits"
@@ -30,8 +30,7 @@ def tuned(runs: pd.DataFrame) -> pd.DataFrame:
         InputError: where there are none.
     """
     last = at_end(runs)
-    if HELD_OUT not in last:
-        raise InputError(f"the runs have no {HELD_OUT}: run the sweep again, into a new folder")
+    need(HELD_OUT in last, f"the runs have no {HELD_OUT}: run the sweep again, into a new folder")
     return select.tune(last, by=["algorithm", "level"], over="step_size", on=HELD_OUT, best="max")
 
 

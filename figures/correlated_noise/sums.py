@@ -13,11 +13,11 @@ import pandas as pd
 
 from bench.analysis import select, style
 from bench.analysis.select import REPETITION
-from bench.errors import InputError
 from bench.privacy.matrix_noise import strategy
 from figures.shared.derived import derived
 from figures.shared.figure import Figure
-from figures.shared.runs import WHOLE, not_empty
+from figures.shared.margins import need
+from figures.shared.runs import WHOLE, ended, not_empty
 
 SWEEP = "correlated_noise_sums"
 INDEPENDENT = "independent"
@@ -60,9 +60,8 @@ def ratios(runs: pd.DataFrame) -> pd.DataFrame:
     by = ["noise", "num_bands", *REPETITION]
     size = rows.groupby(by)["mean_square"].mean().pow(0.5).rename("size").reset_index()
     alone = not_empty(size[size["noise"] == INDEPENDENT], f"no run with independent noise to compare with: {WHOLE}")
-    spent = rows.loc[rows["rounds"] == rows["num_rounds"], "epsilon_worst_case"]
-    if not np.allclose(spent, spent.iloc[0], rtol=1e-3):
-        raise InputError("the runs do not cost the same epsilon: run the sweep as it is, without --grid")
+    spent = ended(rows)["epsilon_worst_case"]
+    need(np.allclose(spent, spent.iloc[0], rtol=1e-3), "the runs differ in epsilon: run the sweep without --grid")
     out = size.merge(alone[[*REPETITION, "size"]], on=REPETITION, suffixes=("", "_alone"))
     laws = [law(noise, bands) for noise, bands in zip(out["noise"], out["num_bands"], strict=True)]
     return out.assign(ratio=out["size"] / out["size_alone"], law=laws)

@@ -9,7 +9,8 @@ import pandas as pd
 
 from figures.decor.noise import CENTRAL, GRAPHS, LOCAL, METRICS, ONE, OUTSIDERS, SWEEP, tuned
 from figures.shared.checks import Cells, ahead, cells_of
-from figures.shared.verdicts import Claim, NotTestable, ours, stand_in
+from figures.shared.margins import need
+from figures.shared.verdicts import Claim, ours, stand_in
 
 TWICE = float(np.log(2))  # a match in order, since the paper proves it up to constants; a threshold of ours
 OWN, MEAN = METRICS
@@ -21,8 +22,8 @@ def losses(runs: pd.DataFrame, metric: str, graphs: Collection[str]) -> Cells:
     which uses no graph, is at every one."""
     rows = tuned(runs)
     rows = rows[rows["metric"] == metric]
-    if missing := [GRAPHS[name] for name in graphs if name not in set(rows["task"])]:
-        raise NotTestable(f"no runs of {', '.join(missing)}")
+    missing = [GRAPHS[name] for name in graphs if name not in set(rows["task"])]
+    need(not missing, f"no runs of {', '.join(missing)}")
     central = rows[rows["algorithm"] == CENTRAL]
     rows = pd.concat([rows[rows["algorithm"] != CENTRAL], *(central.assign(task=name) for name in graphs)])
     rows = rows[rows["task"].isin(graphs)]

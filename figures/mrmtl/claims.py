@@ -10,9 +10,9 @@ from bench.analysis import select
 from figures.mrmtl.curves import FEDAVG, LOCAL, METRIC, MR_MTL, STEP, SWEEP, published
 from figures.shared import edges
 from figures.shared.checks import Cells, ahead, cells_of, grows, inside
-from figures.shared.margins import APART, Margin, computed, estimated, every
+from figures.shared.margins import APART, Margin, computed, estimated, every, need
 from figures.shared.runs import at_end, matching, runs_with
-from figures.shared.verdicts import Claim, NotTestable, ours
+from figures.shared.verdicts import Claim, ours
 
 UNIT = "of squared error"
 SPLITS = 5  # behind a published number
@@ -47,14 +47,13 @@ def in_print() -> Cells:
 def as_published(runs: pd.DataFrame) -> Margin:
     """The margin by which every mean over splits is within a tenth of the published one, by two one-sided tests. The
     published number, a mean of five splits, is given the spread of ours."""
-    if not runs["source"].str.startswith("School").all():
-        raise NotTestable("the runs are on generated schools: put school.mat into the folder BENCH_DATA")
+    real = runs["source"].str.startswith("School").all()
+    need(real, "the runs are on generated schools: put school.mat into the folder BENCH_DATA")
     cells, margins, methods = at_six(runs), [], (FEDAVG, LOCAL, MR_MTL)
     for name, place in itertools.product(methods, cells.places(*methods)):
         errors, printed = -cells.values[name, place], -in_print().values[name, place].item()
         spread, count = float(errors.std(ddof=1)), len(errors)
-        if count < 2:
-            raise NotTestable("one split shows no spread")
+        need(count > 1, "one split shows no spread")
         error, fixed = spread * math.sqrt(1 / count + 1 / SPLITS), spread / math.sqrt(SPLITS)
         margins += [
             estimated(NEAR * printed + sign * (errors.mean() - printed), error, count - 1, count, UNIT, APART, fixed)

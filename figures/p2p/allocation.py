@@ -12,6 +12,7 @@ import pandas as pd
 from bench.analysis import style
 from figures.p2p import common, drawing, private
 from figures.shared.figure import Figure
+from figures.shared.runs import ended
 
 ALLOCATIONS = {
     "equal": "equal split",
@@ -25,7 +26,7 @@ WIDTHS = (5.0, 3.0, 1.0)  # keeps curves visible that coincide
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Final objective and accuracy by T/n and split of the budget, with the published calibration."""
     rows = common.runs_with(runs, algorithm="private CD", calibration=common.PUBLISHED, start="propagation")
-    rows = private.named(rows[(rows["rounds"] == rows["num_rounds"]) & (rows["target_epsilon"] == private.EPSILON)])
+    rows = private.named(ended(rows[rows["target_epsilon"] == private.EPSILON]))
     rows = rows.assign(series=rows["allocation"].astype(object).map(ALLOCATIONS))  # in the order of these words
     by = ["series", "variant", "allocation", "calibration"]
     frames = [common.curves(rows, by=by, x="max_updates", y=y, carry=common.EPSILONS) for y in private.METRICS]

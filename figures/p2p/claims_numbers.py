@@ -16,9 +16,9 @@ from figures.p2p.common import CLIPPED, EXACT, GAUSSIAN, LOCAL, NON_PRIVATE, PUB
 from figures.p2p.published import published
 from figures.shared.checks import Cells, cells_of
 from figures.shared.derived import derived
-from figures.shared.margins import Margin, computed, every, paired, some
-from figures.shared.runs import not_empty
-from figures.shared.verdicts import NotTestable, require
+from figures.shared.margins import Margin, computed, every, need, paired, some
+from figures.shared.runs import ended, not_empty
+from figures.shared.verdicts import require
 
 UNITS = {"objective": "of the objective", "test_accuracy": "of accuracy", "test_rmse": "of RMSE"}
 BETTER = {"objective": -1.0, "test_accuracy": 1.0, "test_rmse": -1.0}  # sign with which more is better
@@ -71,14 +71,13 @@ def ends_of_descent(runs: pd.DataFrame) -> list[Cells]:
     best, ends = fig1.chosen(runs), {y: [] for y in fig1.METRICS}
     for variant in fig1.STARTS.values():
         own = best[best["variant"] == variant]
-        if missing := [name for name in fig1.SERIES if name not in set(own["series"])]:
-            raise NotTestable(f"no run of {missing[0]} from {variant}")
+        for name in fig1.SERIES:
+            need((own["series"] == name).any(), f"no run of {name} from {variant}")
         for x in fig1.AXES:
             for y in fig1.METRICS:
                 rows = own if x == "iterations" else vectors.by_vectors(own, [y])
                 cd, admm = (set(rows.loc[rows["series"] == name, x]) - {0} for name in fig1.SERIES)
-                if not cd & admm:
-                    raise NotTestable("CD and ADMM were not evaluated at the same points")
+                need(cd & admm, "CD and ADMM were not evaluated at the same points")
                 ends[y].append(rows[rows[x] == max(cd & admm)].assign(start=f"from {variant}", axis=x))
     return [_cells(pd.concat(rows), "series", ["start", "axis"], y) for y, rows in ends.items()]
 
@@ -117,7 +116,7 @@ def _ends(runs: pd.DataFrame, epsilon: float = private.EPSILON, starts: Sequence
     frames = []
     for start in starts:
         rows = common.runs_with(runs, algorithm="private CD", start=STARTS[start])
-        rows = common.final(rows[common.matching(rows, **private.AS_PUBLISHED, target_epsilon=epsilon)])
+        rows = ended(rows[common.matching(rows, **private.AS_PUBLISHED, target_epsilon=epsilon)])
         require(rows[T_N], private.updates_published(), "T/n", f", {start} start, epsilon {epsilon:g}")
         frames.append(rows[rows[T_N].isin(private.updates_published())].assign(begin=start))
     return pd.concat(frames, ignore_index=True)
@@ -173,18 +172,16 @@ def off_the_ends(runs: pd.DataFrame, start: str, y: str, epsilon: float = privat
 def by_split(runs: pd.DataFrame) -> Cells:
     """Final objective from the warm start as a share of that of the equal split, with the split of the budget as the
     series, by each T/n at which Theorem 1 composes both splits by the plain sum."""
-    rows = common.final(common.runs_with(runs, algorithm="private CD", start="propagation", calibration=PUBLISHED))
+    rows = ended(common.runs_with(runs, algorithm="private CD", start="propagation", calibration=PUBLISHED))
     rows = rows[(rows["target_epsilon"] == private.EPSILON) & (rows[T_N] > 1)]  # one update has nothing to split
     rows, frames = rows[rows["allocation"].isin(["equal", "published"])], []
     for updates, alike in rows.groupby(T_N):
         noise = alike.groupby("allocation", observed=True)["noise_multiplier"].first()
-        if len(noise) < 2:
-            raise NotTestable(f"both splits are needed at T/n = {updates:g}")
+        need(len(noise) == 2, f"both splits are needed at T/n = {updates:g}")
         if np.isclose(*noise):
             equal = alike.loc[alike["allocation"] == "equal", "objective"].mean()
             frames.append(alike.assign(objective=alike["objective"] / equal))
-    if not frames:
-        raise NotTestable("no T/n at which both splits are composed alike")
+    need(frames, "no T/n at which both splits are composed alike")
     return _cells(pd.concat(frames), "allocation", [T_N], "objective")
 
 
@@ -255,8 +252,7 @@ def by_size(runs: pd.DataFrame) -> Cells:
         NotTestable: where there are no runs with the paper's number of features, or a group is missing.
     """
     rows = fig3.rows_of(runs)
-    if not (rows[P] == fig3.NUM_FEATURES).all():
-        raise NotTestable("no runs with as many features as the paper has")
+    need((rows[P] == fig3.NUM_FEATURES).all(), "no runs with as many features as the paper has")
     rows = rows[(rows["series"] != LOCAL) | (rows["variant"] == EXACT)]
     return _cells(_rows_at_published(rows, [*PRIVATE, LOCAL], M, "p2p_fig3"), "series", [M], Y)
 
@@ -317,12 +313,12 @@ def _movielens_rows(runs: pd.DataFrame, norm_tuned: bool) -> pd.DataFrame:
     if not norm_tuned:
         printed = common.runs_with(printed, clip_norm=table1.CLIP_NORM)
     best = table1.tuned(printed, ["start", *table1.OVER])
-    tried = common.final(common.runs_with(printed, instances="validation"))
+    tried = ended(common.runs_with(printed, instances="validation"))
     best = common.with_edges(best, tried, ["budget", "start"], table1.OVER)
     require(best["budget"], [1.0, 0.5, 0.1], "budget")
     rows = pd.concat([rows, best.assign(series=best["budget"].map(common.epsilon_name))], ignore_index=True)
-    if lost := sorted(set(rows.loc[~np.isfinite(rows["test_rmse"].astype(float)), "series"])):
-        raise NotTestable(f"{', '.join(lost)} diverged")
+    lost = sorted(set(rows.loc[~np.isfinite(rows["test_rmse"].astype(float)), "series"]))
+    need(not lost, f"{', '.join(lost)} diverged")
     return rows
 
 
@@ -344,7 +340,7 @@ def off_the_rated(runs: pd.DataFrame) -> Cells:
 def _rows_by_range(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the final private rows by range and number of features, with the updates and mu chosen on other problem
     instances: the mu at which the run without privacy is the most accurate, as in the paper."""
-    free = common.final(common.runs_with(runs, algorithm="CD", instances="validation"))
+    free = ended(common.runs_with(runs, algorithm="CD", instances="validation"))
     mu = select.choose(free, by=[P, R], over="mu", on=Y, best="max")[[P, R, "mu"]]
     noisy = common.runs_with(runs, algorithm="private CD").merge(mu, on=[P, R, "mu"])
     return common.tuned_elsewhere(noisy, [P, R, "budget"], ["num_updates"])
@@ -378,8 +374,7 @@ def rest_by_agents(runs: pd.DataFrame) -> Cells:
     series, "fewest" and "most"."""
     rows = runs.assign(rest=agents.rest_of_gap(runs))
     rows = rows[rows["rounds"] == agents.UPDATES]
-    if rows["num_agents"].nunique() < 2:
-        raise NotTestable(f"several numbers of agents after {agents.UPDATES} updates are needed")
+    need(rows["num_agents"].nunique() > 1, f"several numbers of agents after {agents.UPDATES} updates are needed")
     ends = {rows["num_agents"].min(): "fewest agents", rows["num_agents"].max(): "most agents"}
     rows = rows[rows["num_agents"].isin(ends)]
     rows = rows.assign(series=rows["num_agents"].map(ends), rest=np.log(rows["rest"]))

@@ -20,7 +20,7 @@ from figures.shared import edges
 from figures.shared.derived import derived
 from figures.shared.published import HERE
 from figures.shared.published import PUBLISHED as OF_PAPER
-from figures.shared.runs import at_end, matching, runs_with
+from figures.shared.runs import at_end, ended, matching, runs_with
 
 LOCAL, NON_PRIVATE = "local", "non-private"
 EXACT, DESCENT = "exact minimisers", "short descent"  # of the local objectives, where the paper names no solver
@@ -34,11 +34,6 @@ SETTINGS = ["num_updates", "clip_norm", "mu"]  # what is tuned for a budget, the
 CONTINUOUS = ("iterations", "vectors_sent")  # axes on which curves are interpolated linearly between evaluations
 BEYOND = 1.01  # times our last x, as the ends of published curves are extracted with an error
 FEWEST_UPDATES = 1.0  # per agent: without updates only the start is left, which is shown as one release
-
-
-def final(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the last evaluation of each run."""
-    return runs[runs["rounds"] == runs["num_rounds"]]
 
 
 def curves(
@@ -165,7 +160,7 @@ def tuned_elsewhere(
     Raises:
         InputError: where there are no runs on one of them.
     """
-    tested, others = (final(runs_with(rows, instances=kind)) for kind in ("test", "validation"))
+    tested, others = (ended(runs_with(rows, instances=kind)) for kind in ("test", "validation"))
     tuned = select.tuned_elsewhere(tested, others, by=by, over=over, on=on, best=best)
     return with_edges(tuned, others, by, over)
 
@@ -207,7 +202,7 @@ def local_rows(runs: pd.DataFrame, algorithm: str = "local") -> list[pd.DataFram
     """Final rows of local models for each solver in the runs, with "series" and "variant"."""
     tested = runs[matching(runs, algorithm=algorithm, instances="test")]
     rows = {name: tested[matching(tested, solver=solver)] for name, solver in SOLVERS.items()}
-    return [final(local).assign(series=LOCAL, variant=name) for name, local in rows.items() if len(local)]
+    return [ended(local).assign(series=LOCAL, variant=name) for name, local in rows.items() if len(local)]
 
 
 @derived
@@ -218,7 +213,7 @@ def tuned_runs(runs: pd.DataFrame, calibrations: Sequence[str] = (PUBLISHED,)) -
     The published calibration has the mu of the run without privacy, as in the paper; with the others mu is tuned too.
     """
     mu = tuned_mu(runs)
-    free = final(runs_with(runs, algorithm="CD", instances="test", mu=mu)).assign(series=NON_PRIVATE, variant="")
+    free = ended(runs_with(runs, algorithm="CD", instances="test", mu=mu)).assign(series=NON_PRIVATE, variant="")
     free = with_edges(free, _tuning_mu(runs), ["algorithm"], ["mu"])
     frames = [rows.assign(calibration="none") for rows in (*local_rows(runs), free)]
     for calibration in calibrations:
@@ -237,7 +232,7 @@ def with_paper_mu(runs: pd.DataFrame) -> pd.DataFrame:
     """Final rows as of `tuned_runs`, but at the paper's mu; empty where it was not run, or was chosen anyway."""
     if tuned_mu(runs) == PAPER_MU or PAPER_MU not in set(runs["mu"]):
         return runs.iloc[:0]
-    free = final(runs_with(runs, algorithm="CD", instances="test", mu=PAPER_MU))
+    free = ended(runs_with(runs, algorithm="CD", instances="test", mu=PAPER_MU))
     frames = [free.assign(series=NON_PRIVATE, calibration="none")]
     if matching(runs, algorithm="private CD", calibration=PUBLISHED).any():
         private = tuned_private(runs, PUBLISHED, PAPER_MU)

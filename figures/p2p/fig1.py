@@ -16,8 +16,8 @@ from figures.p2p import common, drawing, vectors
 from figures.p2p.common import DESCENT, EXACT
 from figures.shared.derived import derived
 from figures.shared.figure import Figure
-from figures.shared.margins import NotTestable
-from figures.shared.runs import not_empty
+from figures.shared.margins import NotTestable, need
+from figures.shared.runs import ended, not_empty
 
 SERIES = ("CD", "ADMM")
 AT_BEST = "ADMM at its best penalty"
@@ -54,7 +54,7 @@ def chosen(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the runs of CD, and those of ADMM with the best penalty for each start, with the columns of
     `candidates`."""
     runs = candidates(runs)
-    last = common.final(runs[runs["series"] == "ADMM"])
+    last = ended(runs[runs["series"] == "ADMM"])
     if last.empty:
         return runs[runs["series"] == "CD"]
     return with_penalty(runs, select.choose(last, by=["variant"], over="penalty", on="objective", best="min"))
@@ -80,8 +80,7 @@ def fitting_penalty(runs: pd.DataFrame) -> float:
     )
     off = points.groupby("penalty")["off"]
     means = off.mean().where(off.count() == off.size())  # excludes penalties whose runs diverged
-    if means.isna().all():
-        raise NotTestable("no run of ADMM has any of the published points")
+    need(means.notna().any(), "no run of ADMM has any of the published points")
     return float(means.index.to_numpy(float)[np.nanargmin(means)])
 
 

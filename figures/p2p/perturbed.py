@@ -14,6 +14,7 @@ from figures.p2p import common, drawing
 from figures.p2p.common import PAPER_MU
 from figures.shared import edges
 from figures.shared.figure import Figure
+from figures.shared.runs import ended
 
 ALONE, AS_PAPER, TUNED = "alone", f"together, mu = {PAPER_MU:g}", "together, mu tuned"
 VARIANTS: dict[str, style.Look] = {ALONE: {"linestyle": ":"}, AS_PAPER: drawing.SECOND, TUNED: {}}
@@ -24,8 +25,8 @@ def rows_of(runs: pd.DataFrame) -> pd.DataFrame:
     """Final rows on the instances to test on, with "series" and "variant"."""
     together = common.runs_with(runs, algorithm="together")
     variants = {
-        ALONE: common.final(common.runs_with(runs, algorithm="alone")),
-        AS_PAPER: common.final(common.runs_with(together, instances="test", mu=PAPER_MU)),
+        ALONE: ended(common.runs_with(runs, algorithm="alone")),
+        AS_PAPER: ended(common.runs_with(together, instances="test", mu=PAPER_MU)),
         TUNED: common.tuned_elsewhere(together, [P, "target_epsilon"], ["mu"]),
     }
     rows = pd.concat([rows.assign(variant=name) for name, rows in variants.items()], ignore_index=True)

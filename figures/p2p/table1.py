@@ -14,12 +14,13 @@ from collections.abc import Sequence
 import pandas as pd
 
 from bench.analysis import select, style, tables
-from bench.errors import InputError
 from figures.p2p import common
 from figures.p2p.common import LOCAL, NON_PRIVATE
 from figures.p2p.published import published
 from figures.shared.derived import derived
 from figures.shared.figure import Figure
+from figures.shared.margins import need
+from figures.shared.runs import ended
 
 USER_MEAN = "user mean"
 CLIP_NORM = 10.0  # of the paper
@@ -63,8 +64,7 @@ def private(runs: pd.DataFrame) -> pd.DataFrame:
                 best = tuned(part)
                 variant = f"{MECHANISMS[mechanism]}, C {'tuned' if norm is None else f'= {norm:g}'}, {words}"
                 frames.append(best.assign(series=best["budget"].map(common.epsilon_name), variant=variant))
-    if not frames:
-        raise InputError("no private run on MovieLens with a noise and a start of the table: run the whole sweep")
+    need(frames, "no private run on MovieLens with a noise and a start of the table: run the whole sweep")
     return pd.concat(frames, ignore_index=True)
 
 
@@ -72,8 +72,8 @@ def private(runs: pd.DataFrame) -> pd.DataFrame:
 def final_rows(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the final rows of the table, one per repetition, with "series" and "variant"."""
     tested = common.runs_with(runs, instances="test")
-    local = common.final(common.runs_with(tested, algorithm="local"))
-    free = common.final(common.runs_with(tested, algorithm="CD"))
+    local = ended(common.runs_with(tested, algorithm="local"))
+    free = ended(common.runs_with(tested, algorithm="CD"))
     frames = [
         local.assign(series=LOCAL, variant=common.EXACT),
         local.assign(series=USER_MEAN, variant="not in the paper", test_rmse=local["user_mean_rmse"]),

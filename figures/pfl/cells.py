@@ -19,7 +19,7 @@ import pandas as pd
 from bench.analysis import select
 from figures.pfl import common
 from figures.shared.derived import derived
-from figures.shared.margins import LEVEL, ONE, Margin, estimated, every, paired, some
+from figures.shared.margins import LEVEL, ONE, Margin, estimated, every, need, paired, some
 from figures.shared.verdicts import NotTestable
 
 POINTS = "points of accuracy"
@@ -132,8 +132,7 @@ def of_runs(runs: pd.DataFrame, dataset: str, collapsing: Collection[str] = ()) 
     Raises:
         NotTestable: where there are none.
     """
-    if dataset not in set(runs["dataset"]):
-        raise NotTestable(f"no runs on {dataset}")
+    need((runs["dataset"] == dataset).any(), f"no runs on {dataset}")
     return Cells(dataset, *_values_and_spreads(runs, dataset, tuple(collapsing)))
 
 

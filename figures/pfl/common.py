@@ -11,7 +11,7 @@ from bench.analysis import select, style
 from bench.errors import InputError
 from figures.pfl.published import published_cells
 from figures.shared.derived import derived
-from figures.shared.runs import not_empty
+from figures.shared.runs import ended, not_empty
 
 TABLES = ("pfl_table2", "pfl_table3", "pfl_table4", "pfl_table5")
 DATASETS = ("MNIST", "Fashion-MNIST", "CIFAR-10")
@@ -30,7 +30,7 @@ def finished(runs: pd.DataFrame) -> pd.DataFrame:
     """
     sampler = np.where(np.isfinite(runs["target_epsilon"]), "poisson", "in_order")
     kept = runs["algorithm"].isin(MODELS) & (runs["sampler"] == sampler) & ~runs["task"].str.endswith("_disjoint")
-    return runs[kept & (runs["rounds"] == runs["num_rounds"])]
+    return ended(runs[kept])
 
 
 @derived

@@ -11,13 +11,14 @@ import pandas as pd
 from bench.analysis import style
 from figures.pfl import common, curves
 from figures.shared.figure import Figure
+from figures.shared.runs import ended
 
 RECIPE = ["clip_norm", "step_size", "momentum"]
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Accuracy by data set, model, settings and batch size, and the published accuracy of the cell."""
-    rows = runs[runs["rounds"] == runs["num_rounds"]]
+    rows = ended(runs)
     cells = common.published_tables("pfl_table5")
     out = common.averaged(rows, "batch_size", *RECIPE).merge(cells, on=common.CELL, how="left")
     return out.assign(**common.facts(rows))

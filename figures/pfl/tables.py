@@ -8,10 +8,10 @@ import pandas as pd
 from matplotlib.patches import Patch
 
 from bench.analysis import metric_limits, style, tables
-from bench.errors import InputError
 from figures.pfl import common
 from figures.pfl.common import CELL
 from figures.shared.figure import Figure
+from figures.shared.margins import need
 from figures.shared.runs import matching
 
 NEAR, CLOSE = 0.01, 0.02  # differences in accuracy: one point, two points; rounded as published accuracies are
@@ -56,9 +56,8 @@ def table(runs: pd.DataFrame, *figures: str, own: bool = False) -> pd.DataFrame:
     """
     cells = common.published_tables(*figures)
     rows = common.final(runs) if own else common.final(runs).merge(cells[CELL], on=CELL)
-    if rows.empty:
-        sweep, names = " ".join(runs["sweep"].unique()), ", ".join(figures)
-        raise InputError(f"no run of {sweep} is in a cell of {names}: run the whole sweep at a scale other than smoke")
+    sweep, names = " ".join(runs["sweep"].unique()), ", ".join(figures)
+    need(len(rows), f"no run of {sweep} is in a cell of {names}: run the whole sweep at a scale other than smoke")
     compared = cells.merge(common.averaged(rows), on=CELL, how="right" if own else "left")
     compared["difference"] = compared["test_accuracy"] - compared["published"]
     words = [agreement(*pair) for pair in compared[["difference", "repetitions"]].to_numpy()]

@@ -14,11 +14,11 @@ from bench.analysis import select
 from bench.papers.ppsgd.theory import Measured, everybody, minimal_norm, threshold
 from figures.ppsgd import common, fig1a, sampled_theory
 from figures.ppsgd.common import GLOBAL, LOCAL, TUNINGS, ppsgd_runs
-from figures.shared.checks import Cells, cells_of
+from figures.shared.checks import Cells, cells_of, check_single
 from figures.shared.derived import derived
-from figures.shared.margins import APART, Margin, computed, estimated, every, some
-from figures.shared.runs import not_empty
-from figures.shared.verdicts import NotTestable, require
+from figures.shared.margins import APART, Margin, computed, estimated, every, need, some
+from figures.shared.runs import ended, not_empty
+from figures.shared.verdicts import require
 
 NEAR_ONE = (0.5, 2.0)  # epsilon
 PRIVATE, WEAK = 10.0, 10.0  # epsilon up to which it is called private, and from which it is called weak
@@ -43,8 +43,7 @@ def _with_accuracy(runs: pd.DataFrame, column: str) -> pd.DataFrame:
     Raises:
         NotTestable: where it was not measured.
     """
-    if column != "test_accuracy" and (column not in runs or runs[column].isna().all()):
-        raise NotTestable(f"the runs have no {column}")
+    need(column == "test_accuracy" or (column in runs and runs[column].notna().any()), f"the runs have no {column}")
     return runs.assign(test_accuracy=runs[column])
 
 
@@ -61,8 +60,7 @@ def _tuned_rows(runs: pd.DataFrame, tuning: str, further: bool, column: str) -> 
     Raises:
         NotTestable: where local or global learning, or the accuracy, is missing.
     """
-    rows = ppsgd_runs(_with_accuracy(runs, column), further=further)
-    rows = rows[rows["rounds"] == rows["num_rounds"]]
+    rows = ended(ppsgd_runs(_with_accuracy(runs, column), further=further))
     require(rows[ALPHA], [LOCAL, GLOBAL], "alpha Q", " at the last round")
     return select.tune(rows, by=[SIGMA, ALPHA], over="step_size", on=TUNINGS[tuning], best="max")
 
@@ -79,19 +77,16 @@ def near_one(rows: pd.DataFrame) -> list[float]:
         NotTestable: where it is not near 1.
     """
     epsilons = _epsilons(rows)
-    if epsilons.empty:
-        raise NotTestable("no runs with noise")
+    need(len(epsilons), "no runs with noise")
     sigma: Any = epsilons.apply(np.log).abs().idxmin()
-    if not NEAR_ONE[0] < epsilons[sigma] < NEAR_ONE[1]:
-        raise NotTestable(f"the nearest epsilon to 1 is {epsilons[sigma]:.2g}")
+    need(NEAR_ONE[0] < epsilons[sigma] < NEAR_ONE[1], f"the nearest epsilon to 1 is {epsilons[sigma]:.2g}")
     return [sigma]
 
 
 def private(rows: pd.DataFrame, above: float = 0.0) -> list[float]:
     """Return the noise levels of an epsilon that is called private, and above a number."""
     epsilons = _epsilons(rows)
-    if not (epsilons <= PRIVATE).any():
-        raise NotTestable(f"no runs with an epsilon of {PRIVATE:g} or less")
+    need((epsilons <= PRIVATE).any(), f"no runs with an epsilon of {PRIVATE:g} or less")
     return list(epsilons.index[(epsilons <= PRIVATE) & (epsilons > above)])
 
 
@@ -139,8 +134,8 @@ def accuracy(
         rows = common.in_panels(rows, at(rows), [LOCAL, *curves] if local else curves)
         cells = _by_noise(rows, tuning)
         cells.places(GLOBAL)
-        if any(sum(place == own for _, own in cells.values) < 2 + local for _, place in cells.values):
-            raise NotTestable("global learning and an alpha Q below it are needed at the same noise")
+        enough = all(sum(place == own for _, own in cells.values) >= 2 + local for _, place in cells.values)
+        need(enough, "global learning and an alpha Q below it are needed at the same noise")
         tables.append(cells)
     return tables
 
@@ -211,8 +206,7 @@ def _largest_gain(cells: Cells) -> tuple[float, float, int]:
             bar = max((cells.values[end, place] for end in (LOCAL, GLOBAL)), key=lambda numbers: numbers.mean())
             gains.append((cells.values[name, place] - bar).dropna())
     gains = [gain for gain in gains if len(gain)]
-    if not gains:
-        raise NotTestable("no repetition with local, global and intermediate learning at one noise")
+    need(gains, "no repetition with local, global and intermediate learning at one noise")
     best = max(gains, key=lambda gain: gain.mean())
     return best.mean(), best.std(ddof=1) / math.sqrt(len(best)), len(best)
 
@@ -246,8 +240,7 @@ def _sigmas(runs: pd.DataFrame, noisy: bool) -> list[float]:
         NotTestable: where there is no noise.
     """
     sigmas = sorted(sigma for sigma in ppsgd_runs(runs)[SIGMA].dropna().unique() if sigma > 0)
-    if noisy and not sigmas:
-        raise NotTestable("no runs with noise")
+    need(sigmas or not noisy, "no runs with noise")
     return sigmas if noisy else [0.0]
 
 
@@ -266,9 +259,9 @@ def _last_rows(rows: pd.DataFrame) -> pd.DataFrame:
     Raises:
         NotTestable: where the runs end too early.
     """
-    if rows["rounds"].max() < LONG:
-        raise NotTestable(f"the runs end after {rows['rounds'].max()} rounds, {LONG} are needed")
-    return rows[rows["rounds"] == rows["rounds"].max()]
+    last = rows["rounds"].max()
+    need(last >= LONG, f"the runs end after {last} rounds, {LONG} are needed")
+    return rows[rows["rounds"] == last]
 
 
 def late_risk(runs: pd.DataFrame, noisy: bool, deltas: Collection[float]) -> Cells:
@@ -283,8 +276,7 @@ def over_the_floor(runs: pd.DataFrame) -> Cells:
     """Risk of global learning after the last round without noise, over the floor of the parameters drawn."""
     rows = _last_rows(_risk(runs, PRINTED, 0.0))
     rows = rows[rows[ALPHA] == GLOBAL]
-    if rows["global_floor"].isna().any():
-        raise NotTestable("the floor of global learning is not among the results")
+    need(rows["global_floor"].notna().all(), "the floor of global learning is not among the results")
     rows = rows.assign(ratio=rows["excess_risk"] / rows["global_floor"])
     return cells_of(rows, ALPHA, {}, "ratio", "of the floor", called=CALLED)
 
@@ -295,8 +287,7 @@ def passings(runs: pd.DataFrame, sigma: float, leader: float) -> Cells:
     values = {}
     for delta in sorted(ppsgd_runs(runs)["delta_std"].dropna().unique()):
         rows = _risk(runs, delta, sigma)
-        if rows.duplicated([*select.REPETITION, "rounds", ALPHA]).any():
-            raise NotTestable("the results have several runs of the same repetition, which is ambiguous")
+        check_single(rows, [*select.REPETITION, "rounds", ALPHA])
         _last_rows(rows)
         logs = rows.set_index([*select.REPETITION, "rounds", ALPHA])["log"].unstack().dropna().sort_index()
         others = logs.drop(columns=leader).min(axis=1)
@@ -311,8 +302,7 @@ def by_spread(runs: pd.DataFrame) -> Cells:
     """The rounds of `passings` for global learning without noise, with the users' spread as the series; one that never
     comes counts as the last round, so true differences are, if anything, larger."""
     found = passings(runs, 0.0, GLOBAL).values
-    if len(found) < 2:
-        raise NotTestable("needs two values of delta_std")
+    need(len(found) > 1, "needs two values of delta_std")
     last = runs["rounds"].max()
     return Cells({(delta, ()): -numbers.clip(upper=last) for (_, (delta,)), numbers in found.items()}, "rounds")
 
@@ -330,10 +320,10 @@ def under_bound(runs: pd.DataFrame, algorithm: str = "") -> Cells:
         rows = sampled_theory.of_repetitions(runs)
         rows = not_empty(rows[rows["algorithm"] == algorithm], f"no finished run of {algorithm}")
     else:
-        rows = runs[runs["rounds"] == runs["num_rounds"]]
+        rows = ended(runs)
         rows = rows.assign(risk=rows["excess_risk"])
-    if (most := rows["clipped"].max()) > 0:
-        raise NotTestable(f"up to {most:.2g} of the gradients were clipped, which the theorem excludes")
+    most = rows["clipped"].max()
+    need(not most > 0, f"up to {most:.2g} of the gradients were clipped, which the theorem excludes")
     rows = rows.assign(ratio=rows["risk"] / rows["bound"])
     return cells_of(rows, ALPHA, POINT, "ratio", "of the bound", called=CALLED)
 
@@ -341,14 +331,13 @@ def under_bound(runs: pd.DataFrame, algorithm: str = "") -> Cells:
 def by_side(runs: pd.DataFrame, ends: bool) -> Cells:
     """Excess risk with noise by alpha, at places that say whether alpha = 0 is to be the best. ends: that is so at the
     most samples and not at the fewest, without those between; otherwise it is as (10) says."""
-    rows = runs[(runs["rounds"] == runs["num_rounds"]) & np.isfinite(runs[BUDGET])]
+    rows = ended(runs[np.isfinite(runs[BUDGET])])
     if ends:
         few, most = rows["samples"].min(), rows["samples"].max()
         rows = rows[rows["samples"].isin([few, most])].assign(local=lambda r: r["samples"] == most)
     else:
         rows = rows.assign(local=rows["local_is_better"] == 1)
-    if rows["local"].nunique() < 2:
-        raise NotTestable("no budget with numbers of samples on both sides")
+    need(rows["local"].nunique() > 1, "no budget with numbers of samples on both sides")
     return cells_of(rows, ALPHA, POINT | {"local": "local"}, "excess_risk", "of excess risk", scale=-1, called=CALLED)
 
 
@@ -358,8 +347,7 @@ def on_its_side(cells: Cells) -> Margin:
     for place in dict.fromkeys(place for _, place in cells.values):
         named = [name for name, own in cells.values if own == place and (name == LOCAL) == place[-1]]
         others = [name for name, own in cells.values if own == place and (name == LOCAL) != place[-1]]
-        if not (named and others):
-            raise NotTestable("alpha Q = 0 and some alpha Q > 0 are needed at every budget and number of samples")
+        need(named and others, "alpha Q = 0 and some alpha Q > 0 are needed at every budget and number of samples")
         margins.append(some(every(cells.lead(a, b, place) for b in others) for a in named))
     return every(margins)
 
@@ -367,7 +355,7 @@ def on_its_side(cells: Cells) -> Margin:
 def term_turns(runs: pd.DataFrame) -> Margin:
     """At every budget and number of samples: the second term of the bound does not fall with alpha where n is at least
     the threshold (10), and does not rise with it below."""
-    last = runs[(runs["rounds"] == runs["num_rounds"]) & np.isfinite(runs[BUDGET]) & (runs[ALPHA] > 0)]
+    last = ended(runs[np.isfinite(runs[BUDGET]) & (runs[ALPHA] > 0)])
     margins = []
     point: Any
     for point, rows in last.groupby([BUDGET, "samples"]):
@@ -379,8 +367,7 @@ def term_turns(runs: pd.DataFrame) -> Margin:
         limit = threshold(NUM_CLIENTS, LABEL_NOISE**2, NUM_FEATURES, CLIP_NORM, target, DELTA, constant)
         steps = (1 if n >= limit else -1) * np.diff(terms) / max(terms)
         margins.append(computed(steps.min(), "of the term").named(f"epsilon {target:g}, n = {n:g}"))
-    if not margins:
-        raise NotTestable("no budget")
+    need(margins, "no budget")
     return every(margins)
 
 
@@ -417,7 +404,7 @@ def cost_of_privacy(runs: pd.DataFrame) -> Cells:
 def by_sampling(runs: pd.DataFrame) -> Cells:
     """Log risk averaged over users without noise after equally many examples, of all users in each round and of some,
     at the best settings."""
-    last = runs[(runs["rounds"] == runs["num_rounds"]) & (runs["noise_multiplier"] == 0) & (runs[ALPHA] > 0)]
+    last = ended(runs[(runs["noise_multiplier"] == 0) & (runs[ALPHA] > 0)])
     last = last.assign(setting=last.groupby([ALPHA, "clip_norm", "step_size"]).ngroup())
     best = select.tune(last, by=["algorithm"], over="setting", on="excess_risk", best="min", log=True)
     best = best.drop(columns="edge").assign(log=np.log(best["excess_risk"].astype(float)))

@@ -17,7 +17,7 @@ from bench.errors import InputError
 from bench.papers.ppsgd import norm_shown
 from figures.shared.derived import derived
 from figures.shared.figure import Figure
-from figures.shared.runs import WHOLE, not_empty, runs_with
+from figures.shared.runs import WHOLE, ended, not_empty, runs_with
 
 LOCAL, GLOBAL = 0.0, math.inf
 ALONE = "Learning alone"
@@ -121,7 +121,7 @@ def ppsgd_runs(
 
 def alone(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the runs of users who learn alone, for longer than the rounds that draw them, after the last round."""
-    return runs[(runs["algorithm"] == ALONE) & (runs["rounds"] == runs["num_rounds"])]
+    return ended(runs[runs["algorithm"] == ALONE])
 
 
 def in_panels(runs: pd.DataFrame, sigmas, curves) -> pd.DataFrame:

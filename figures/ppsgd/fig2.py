@@ -10,11 +10,11 @@ alpha > 0 is the best at small epsilon, and somewhere in between personalisation
 import pandas as pd
 
 from bench.analysis import select, style
-from bench.errors import InputError
 from figures.ppsgd import common, drawing
 from figures.ppsgd import fig2_digits as one
 from figures.ppsgd.fig1d import GRID, NUM_SAMPLED, WIDER
 from figures.shared.figure import Figure
+from figures.shared.margins import need
 
 NETWORK = "ppsgd_cnn"
 SWEEPS = ("ppsgd_tags", "ppsgd_tags_made_up", "ppsgd_digits", NETWORK)
@@ -38,8 +38,7 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
 def draw(table: pd.DataFrame):
     """A panel for each data set; values without noise are at the left end."""
     tunings = style.present(table, "tuned_on", common.TUNINGS)
-    if not tunings:
-        raise InputError("there is nothing to draw: run the whole sweep, without --where")
+    need(tunings, "there is nothing to draw: run the whole sweep, without --where")
     whole, network = table, table["sweep"] == NETWORK
     drawn = (table["steps"] == WIDER) | ~network
     ratio = table["personalization"].where(~network, table["personalization"] / NUM_SAMPLED)

@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 from bench.analysis import select, style
 from figures.ppsgd import common, drawing
 from figures.shared.figure import Figure
+from figures.shared.runs import ended
 
 CURVES = (0.0, 0.1, 1.0, 10.0, 100.0, float("inf"))
 # The paper's colours: local learning red, global blue, values in between green, here from light to dark.
@@ -48,7 +49,7 @@ def table(runs: pd.DataFrame, clip_norm: float | None = None, *, further: bool =
     """
     shown = common.ppsgd_runs(runs, clip_norm, legend=True, further=further)
     lines = select.tuned_curves(
-        shown[shown["rounds"] == shown["num_rounds"]],
+        ended(shown),
         by=["personalization", "noise_multiplier"],
         value="test_accuracy",
         best="max",

@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 from bench.analysis import select, style
 from figures.ppsgd import common, drawing
 from figures.shared import edges
+from figures.shared.runs import ended
 
 EVERY_POINT, ONCE = "at every point", "once, without noise"  # where the step size is chosen, column "step_chosen"
 TAGS = "top-1 accuracy, test documents of all users"
@@ -50,7 +51,7 @@ def _at_one_step(
 ) -> pd.DataFrame:
     """Return curves of one step size for each personalisation, the best one after the last round without noise; "edge"
     says where it is an end of the grid. Without such runs there are none."""
-    last = runs[(runs["rounds"] == runs["num_rounds"]) & runs["personalization"].isin(curves)]
+    last = ended(runs[runs["personalization"].isin(curves)])
     silent, by = last[last["noise_multiplier"] == 0], ["personalization"]
     if silent.empty:
         return pd.DataFrame()

@@ -11,6 +11,7 @@ import pandas as pd
 from bench.analysis import select, style
 from figures.ppsgd import common, theory
 from figures.shared.figure import Figure
+from figures.shared.runs import ended
 
 ALGORITHMS = {
     "Algorithm 2": ("weighted_risk", "Theorem 5.2", "excess risk, weighted"),
@@ -22,7 +23,7 @@ BY = ["target_epsilon", "samples", "personalization"]
 def of_repetitions(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the runs after their last round, with "algorithm" as in ALGORITHMS, and "risk", which its theorem
     bounds."""
-    last = runs[runs["rounds"] == runs["num_rounds"]]
+    last = ended(runs)
     last = last.assign(algorithm=last["algorithm"].str.split(",").str[0])
     parts = [last[last["algorithm"] == name].assign(risk=last[risk]) for name, (risk, _, _) in ALGORITHMS.items()]
     return pd.concat(parts, ignore_index=True)

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
 from figures.shared.figure import Figure
-from figures.shared.runs import WHOLE, not_empty
+from figures.shared.runs import WHOLE, ended, not_empty
 
 RISKS = {"excess_risk": "average over users", "weighted_risk": "weighted by the users' numbers of examples"}
 LOOKS: dict[str, style.Look] = {
@@ -32,7 +32,7 @@ NAMES = {
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Return each risk by algorithm and noise, at the personalisation, clipping norm and step where it is the lowest,
     and the epsilon of the sampling that was done; local learning as a line of its own."""
-    last = runs[(runs["rounds"] == runs["num_rounds"]) & runs["algorithm"].isin(LOOKS)]
+    last = ended(runs[runs["algorithm"].isin(LOOKS)])
     not_empty(last[last["personalization"] > 0], f"no runs with personalization > 0: {WHOLE}")
     setting = ["personalization", "clip_norm", "step_size"]
     last = last.assign(setting=last.groupby(setting).ngroup())

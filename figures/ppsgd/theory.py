@@ -14,6 +14,7 @@ from matplotlib.ticker import NullLocator
 from bench.analysis import select, style
 from figures.ppsgd import common, drawing
 from figures.shared.figure import Figure
+from figures.shared.runs import ended
 
 CURVES = (0.0, 0.3, 1.0, 10.0, float("inf"))
 BOUND: style.Look = {"linestyle": "--", "linewidth": 1.0, "marker": ""}
@@ -26,11 +27,10 @@ THRESHOLD: style.Look = {"color": "#2a8a4a", "linestyle": ":", "linewidth": 1.4}
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
     """Final excess risk with its interval, and the bound, by budget, number of samples and alpha N."""
-    last = runs[runs["rounds"] == runs["num_rounds"]]
     by = ["target_epsilon", "samples", "personalization"]
     # Local learning has no noise: the runs of one budget stand for all.
     kept = ["bound", "clipped", "local_is_better", *common.EPSILONS]
-    return select.interval(last, by=by, value="excess_risk", means=kept).assign(**select.where_from(runs))
+    return select.interval(ended(runs), by=by, value="excess_risk", means=kept).assign(**select.where_from(runs))
 
 
 def best(table: pd.DataFrame) -> pd.DataFrame:

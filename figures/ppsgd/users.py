@@ -10,9 +10,10 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from bench.analysis import select, style
-from bench.errors import InputError
 from figures.ppsgd import common, drawing, fig2_digits
 from figures.shared.figure import Figure
+from figures.shared.margins import need
+from figures.shared.runs import ended
 
 PANELS = {
     "test_accuracy": "all examples together",
@@ -44,16 +45,14 @@ def table(runs: pd.DataFrame) -> pd.DataFrame:
         mine = runs[runs["sweep"] == sweep]
         if mine.empty or "test_accuracy_per_user" not in mine or mine["test_accuracy_per_user"].isna().all():
             continue
-        final = mine[mine["rounds"] == mine["num_rounds"]]
-        shared = common.in_panels(common.ppsgd_runs(final, further=True), sigmas, fig2_digits.CURVES)
+        shared = common.in_panels(common.ppsgd_runs(ended(mine), further=True), sigmas, fig2_digits.CURVES)
         alone = common.alone(mine)
         for panel in PANELS:
             parts = [_tuned(shared, panel, ["noise_multiplier", "personalization"], carry=["epsilon"])]
             if len(alone):
                 parts.append(_tuned(alone, panel, ["num_rounds"]).assign(curve=ALONE))
             tables += [part.assign(sweep=sweep, panel=panel) for part in parts]
-    if not tables:
-        raise InputError("no run has accuracies by user: repeat ppsgd_digits or ppsgd_tags in a new folder")
+    need(tables, "no run has accuracies by user: repeat ppsgd_digits or ppsgd_tags in a new folder")
     shown = pd.concat(tables, ignore_index=True)
     source = select.where_from(runs[runs["sweep"].isin(shown["sweep"])])
     return shown.assign(held_out=common.BY_SIZE, **source)

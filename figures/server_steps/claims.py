@@ -7,7 +7,8 @@ import pandas as pd
 
 from figures.server_steps import clipping, optimisers, proximal
 from figures.shared.checks import Cells, ahead, cells_of, inside
-from figures.shared.verdicts import Claim, NotTestable, ours, require, stand_in
+from figures.shared.margins import need
+from figures.shared.verdicts import Claim, ours, require, stand_in
 
 UNIT = "of training loss"
 # Deviation of the clipped share up to which a norm tracks the quantile: a sixth of the distance between the quantiles
@@ -30,8 +31,7 @@ def with_mu(runs: pd.DataFrame, way: str, skipped: int) -> Cells:
     rows = proximal.rows_of(runs)
     require(rows["proximal"], (0.0, 1.0), "mu")
     counts = sorted(rows["num_steps"].unique())
-    if len(counts) < 2:
-        raise NotTestable("two numbers of local steps are needed")
+    need(len(counts) > 1, "two numbers of local steps are needed")
     rows = rows[(rows["step"] == way) & rows["num_steps"].isin(counts[skipped:])]
     places = {"task": "", "num_steps": "local steps"}
     return cells_of(rows, "proximal", places, proximal.METRIC, UNIT, scale=-1, called="mu =")
@@ -51,8 +51,7 @@ def clipped(runs: pd.DataFrame, hindsight: bool) -> Cells:
     norm is the best of all."""
     rows = clipping.tuned(runs)
     fixed, median = rows[rows["algorithm"] == clipping.FIXED], rows[rows["followed"] == clipping.MEDIAN]
-    if fixed.empty or median.empty:
-        raise NotTestable("both fixed and adaptive norms are needed")
+    need(len(fixed) and len(median), "both fixed and adaptive norms are needed")
     if hindsight:
         best = fixed[fixed["factor"] == fixed.groupby("factor")[clipping.METRIC].mean().idxmin()]
         fixed = pd.concat([best.assign(factor=factor) for factor in median["factor"].unique()])

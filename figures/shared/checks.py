@@ -14,7 +14,7 @@ import pandas as pd
 
 from bench.analysis.select import REPETITION
 from figures.shared.edges import distinct
-from figures.shared.margins import Margin, NotTestable, every, paired, some
+from figures.shared.margins import Margin, NotTestable, every, need, paired, some
 
 Place = tuple[Any, ...]
 Cell = tuple[Any, Place]  # a series at a place
@@ -80,8 +80,7 @@ class Cells:
             words: what is compared.
         """
         both = pd.concat([self.values[cell] for cell in weights], axis=1, join="inner")
-        if both.empty:
-            raise NotTestable(f"no repetition has both sides of {', '.join(words) or 'the comparison'}")
+        need(len(both), f"no repetition has both sides of {', '.join(words) or 'the comparison'}")
         numbers, signs = both.to_numpy(float), np.array(list(weights.values()))
         lost = ~np.isfinite(numbers)
         total = np.where(lost, 0.0, numbers) @ signs
@@ -127,8 +126,7 @@ def cells_of(
     """
     rows = rows.assign(_value=scale * rows[value].astype(float))
     index = [name for name in REPETITION if name in rows]
-    if rows.duplicated([series, *places, *index]).any():
-        raise NotTestable("the results have several runs of the same repetition, which is ambiguous")
+    check_single(rows, [series, *places, *index])
     values, edges, empty = {}, {}, Cells({}, "", called=called)
     for (name, *place), group in rows.groupby([series, *places], observed=True, sort=False):
         cell = name, tuple(place)
@@ -136,6 +134,11 @@ def cells_of(
         if "edge" in group:
             edges[cell] = [f"{empty.name(name)}: {edge}" for edge in distinct(group)]
     return Cells(values, unit, edges, list(places.values()), called)
+
+
+def check_single(rows: pd.DataFrame, keys: Sequence[str]) -> None:
+    """Raise NotTestable where several rows have the same values in the columns `keys`, which tell repetitions apart."""
+    need(not rows.duplicated(keys).any(), "the results have several runs of the same repetition, which is ambiguous")
 
 
 # ---- Checks ----
@@ -172,8 +175,7 @@ def best(first: Any, by: float = 0.0, behind: bool = False) -> Check:
     def check(cells: Cells) -> Margin:
         one = first(cells.series) if callable(first) else first
         others = [name for name in cells.series if name != one]
-        if not others:
-            raise NotTestable(f"nothing to compare {cells.name(one)} with")
+        need(others, f"nothing to compare {cells.name(one)} with")
         return every(
             cells.lead(*((other, one) if behind else (one, other)), place, by)
             for other in others
@@ -188,8 +190,7 @@ def between(*ends: Any, combine: Combine = every) -> Check:
 
     def check(cells: Cells) -> Margin:
         others = [name for name in cells.series if name not in ends]
-        if not others:
-            raise NotTestable(f"nothing between {' and '.join(map(cells.name, ends))}")
+        need(others, f"nothing between {' and '.join(map(cells.name, ends))}")
         return combine(
             some(every(cells.lead(one, end, place) for end in ends) for one in others if (one, place) in cells.values)
             for place in cells.places(*ends)
@@ -207,8 +208,7 @@ def inside(low: float = -np.inf, high: float = np.inf) -> Check:
     """Every series at every place is between two numbers; without one of them, on the right side of the other."""
 
     def check(cells: Cells) -> Margin:
-        if not cells.values:
-            raise NotTestable("nothing to compare")
+        need(cells.values, "nothing to compare")
         margins = []
         for name, place in cells.values:
             words = cells.words(place), cells.name(name)
@@ -227,8 +227,7 @@ def grows(first: Any, second: Any) -> Check:
     def check(cells: Cells) -> Margin:
         places = sorted(cells.places(first, second))
         pairs = [(less, more) for less, more in itertools.pairwise(places) if less[:-1] == more[:-1]]
-        if not pairs:
-            raise NotTestable("two places to compare are needed")
+        need(pairs, "two places to compare are needed")
         return every(
             cells.difference(
                 {(first, more): 1, (second, more): -1, (first, less): -1, (second, less): 1},

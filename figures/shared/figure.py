@@ -77,8 +77,6 @@ def save(
     made: tuple[style.Sheet, pd.DataFrame],
     folder: Path,
     width: float | None = None,
-    *,
-    pdf: bool = False,
 ) -> Path:
     """Save a picture, its numbers and, of a table, the cells as Markdown and LaTeX; with a width only a PDF for print.
 
@@ -88,7 +86,6 @@ def save(
         made: its drawing and its numbers, as of `picture`.
         folder: where the files go.
         width: in inches, for print.
-        pdf: whether a PDF is written beside the PNG.
 
     Returns:
         The path of the picture.
@@ -100,7 +97,7 @@ def save(
     with writing(folder):
         if width is not None:
             return save_printed(drawing, folder, name, figure.alt)
-        path = save_picture(drawing, table, folder, name, figure.alt, pdf=pdf)[0]
+        path = save_picture(drawing, table, folder, name, figure.alt)[0]
         if figure.printed:
             tables.save(figure.printed(table), folder, name)
     return path

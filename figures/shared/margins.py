@@ -10,7 +10,7 @@ import functools
 import math
 import operator
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
@@ -28,6 +28,12 @@ COMPUTED = "computed, without randomness"
 
 class NotTestable(InputError):
     """Runs that a figure or claim needs are missing; the message says which."""
+
+
+def need(there: Any, missing: str) -> None:
+    """Raise NotTestable, which says what is missing, unless it is there."""
+    if not there:
+        raise NotTestable(missing)
 
 
 class Margin(NamedTuple):
@@ -213,8 +219,7 @@ def _combined(margins: Iterable[Margin], sign: int) -> Margin:
         NotTestable: where no margin has a value.
     """
     margins = [margin for margin in margins if not np.isnan(margin.value)]
-    if not margins:
-        raise NotTestable("no repetition has everything that is compared")
+    need(margins, "no repetition has everything that is compared")
     p_for, p_against = map(operator.attrgetter, ("p_holds", "p_fails") if sign > 0 else ("p_fails", "p_holds"))
     against, count = [m for m in margins if (m.value > 0) == (sign < 0)], len(margins)
     if against:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from bench.errors import InputError
 from bench.store import KEPT, SMOKE, kind_of, part_files
 from figures.shared.derived import derived
-from figures.shared.margins import NotTestable
+from figures.shared.margins import need
 
 pa.set_memory_pool(pa.system_memory_pool())  # the default one asks for huge pages, which takes as long as reading
 REPOSITORY = Path(__file__).parents[2] / "results"  # there only where the suite runs from the project's repository
@@ -34,14 +34,17 @@ def runs_of(
     Sweeps without results are skipped; None where no sweep has results. Without a sweep, as for a table of formulas,
     the table is empty. The columns `without` are left out.
     """
+    folders = folders_of(results, scale)
+    folder = first_with(folders, sweeps)
     if not sweeps:
-        return pd.DataFrame(), folder_of(results, scale)
-    folder = first_with(folders_of(results, scale), sweeps)
+        return pd.DataFrame(), folder or folders[0]
     return None if folder is None else (read(folder, sweeps, without), folder)
 
 
 def first_with(folders: Sequence[Path], sweeps: Sequence[str]) -> Path | None:
-    """Return the first of the folders that has results of one of the sweeps."""
+    """Return the first of the folders that has results of one of the sweeps; without a sweep, that exists."""
+    if not sweeps:
+        return next((folder for folder in folders if folder.is_dir()), None)
     return next((folder for folder in folders if any(part_files.parts_in(folder / name) for name in sweeps)), None)
 
 
@@ -70,12 +73,6 @@ def together(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
         for table in tables
     ]
     return pd.concat(tables, ignore_index=True)
-
-
-def folder_of(results: Path, scale: str | None) -> Path:
-    """Return the folder of the scale, or the first that exists."""
-    folders = folders_of(results, scale)
-    return next((folder for folder in folders if folder.is_dir()), folders[0])
 
 
 def folders_of(results: Path, scale: str | None) -> list[Path]:
@@ -117,8 +114,7 @@ def not_empty(rows: pd.DataFrame, missing: str) -> pd.DataFrame:
     Raises:
         NotTestable: where there are none; `missing` says what is missing.
     """
-    if rows.empty:
-        raise NotTestable(missing)
+    need(len(rows), missing)
     return rows
 
 
@@ -133,6 +129,11 @@ def runs_with(runs: pd.DataFrame, **values: Any) -> pd.DataFrame:
     return not_empty(runs[matching(runs, **values)], f"no run of {sweep} with {condition}: {WHOLE}")
 
 
+def ended(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs after their last round, of which there may be none."""
+    return runs[runs["rounds"] == runs["num_rounds"]]
+
+
 @derived
 def at_end(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the runs after their last round.
@@ -140,4 +141,4 @@ def at_end(runs: pd.DataFrame) -> pd.DataFrame:
     Raises:
         NotTestable: where there are none.
     """
-    return not_empty(runs[runs["rounds"] == runs["num_rounds"]], f"no run has reached its last round: {WHOLE}")
+    return not_empty(ended(runs), f"no run has reached its last round: {WHOLE}")

@@ -11,6 +11,7 @@ from bench.errors import InputError
 from bench.store import part_files
 from bench.store.requests import GridRequest, read_request
 from bench.sweeps.condition import condition
+from figures.shared.checks import said
 from figures.shared.figure import Figure, picture, save
 
 
@@ -76,7 +77,7 @@ def present(runs: pd.DataFrame, column: str) -> list:
 
 def words(several: Sequence) -> str:
     """Return values as text."""
-    return ", ".join(f"{value:g}" if isinstance(value, int | float) else str(value) for value in several)
+    return ", ".join(map(said, several))
 
 
 def not_shown(name: str, figure: Figure, runs: pd.DataFrame, table: pd.DataFrame, requests: Sequence[GridRequest]):
@@ -100,8 +101,9 @@ def say_own(drawing: matplotlib.figure.Figure, requests: Sequence[GridRequest]) 
         columns = [f"{name} = {words(values)}" for name, values in request.grid.items()]
         rounds = [f"{request.rounds} rounds"] if request.rounds else []
         listed.append(f"{request.sweep} with {'; '.join([*columns, *rounds])}")
-    if said := "; ".join(listed):
-        drawing.text(0.01, 1.01, f"Own values, not the published grid: {said}.", fontsize=7.5, va="bottom")
+    if listed:
+        text = f"Own values, not the published grid: {'; '.join(listed)}."
+        drawing.text(0.01, 1.01, text, fontsize=7.5, va="bottom")
 
 
 def write(
@@ -111,8 +113,6 @@ def write(
     where: str | None,
     out: Path | None,
     width: float | None = None,
-    *,
-    pdf: bool = False,
 ) -> tuple[Path, list]:
     """Draw a figure from folders of runs.
 
@@ -121,7 +121,6 @@ def write(
     Args:
         out: folder to write to; default figures/NAME beside the first folder, called NAME.
         width: in inches, of a PDF for print that is then the only file, and does not say that its values are own ones.
-        pdf: whether a PDF is written beside the PNG.
 
     Raises:
         InputError: where the figure cannot be made from them, or cannot be written.
@@ -134,5 +133,5 @@ def write(
     if width is None:
         with style.applied():
             say_own(drawing, requests)
-    path = save(name, figure, (drawing, table), folder, width, pdf=pdf)
+    path = save(name, figure, (drawing, table), folder, width)
     return path, not_shown(name, figure, runs, table, requests)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from figures.shared.margins import LEVEL, Margin
+from figures.shared.margins import LEVEL, Margin, need
 from figures.shared.margins import NotTestable as NotTestable
 
 # Whether it was seen.
@@ -114,5 +114,4 @@ def require(values, needed, name: str, where: str = "") -> None:
     """Raise NotTestable where one of the numbers needed is not among the values."""
     present = np.unique(np.asarray(values, float))
     missing = [value for value in needed if not np.isclose(present, value).any()]
-    if missing:
-        raise NotTestable(f"no runs with {name} = {', '.join(f'{value:g}' for value in missing)}{where}")
+    need(not missing, f"no runs with {name} = {', '.join(f'{value:g}' for value in missing)}{where}")

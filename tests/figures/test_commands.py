@@ -59,7 +59,7 @@ def drawn(monkeypatch):
     """What would be written, without the pictures: name -> (folder, table)."""
     there = {}
 
-    def save(figure, table, folder, name, alt, pdf):
+    def save(figure, table, folder, name, alt):
         assert alt
         there[name] = folder, table
         return [folder / f"{name}.png"]

@@ -220,12 +220,8 @@ class Place(NamedTuple):
     title: str
 
     def folder(self, *sweeps: str) -> Path | None:
-        """Return the folder with runs of one of these sweeps, None where nothing was run.
-
-        Without sweeps, as for a table of formulas, the first folder that exists.
-        """
-        if not sweeps:
-            return next((folder for folder in self.folders if folder.is_dir()), None)
+        """Return the folder with runs of one of these sweeps, None where nothing was run; without sweeps, as for a
+        table of formulas, the first that exists."""
         return first_with(self.folders, sweeps)
 
     def facts(self, *sweeps: str) -> Facts | None:

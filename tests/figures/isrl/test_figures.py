@@ -11,7 +11,7 @@ from figures import FIGURES
 from figures.isrl import gradients as isrl_gradients
 from figures.isrl import rounds as isrl_rounds
 from figures.isrl.tables import TABLE_1, TABLE_2
-from figures.shared.runs import folder_of, runs_of
+from figures.shared.runs import runs_of
 
 
 def differing(name, spread, *rest):
@@ -75,7 +75,6 @@ def test_tables_of_formulas_need_no_runs(tmp_path):
         assert not cells.isna().any(axis=None)
     runs, folder = runs_of(tmp_path, None, ())
     assert runs.empty
-    assert folder == folder_of(tmp_path, None) == tmp_path / "sweeps"
-    (tmp_path / "sweeps").mkdir()
-    assert folder_of(tmp_path, None) == tmp_path / "sweeps"
-    assert folder_of(tmp_path, "smoke") == tmp_path / "smoke"
+    assert folder == tmp_path / "sweeps"
+    (tmp_path / "smoke").mkdir()
+    assert runs_of(tmp_path, None, ())[1] == tmp_path / "smoke"
