@@ -85,31 +85,20 @@ def _verdict_table(table: pd.DataFrame, heading: str, lines: list[str]) -> str:
     return markdown(rows.groupby(heading, sort=False)["seen?"].agg("; ".join).reset_index(), words=True)
 
 
-def papers_part(folder: Path) -> str:
-    """Return a table of the papers for the README: link, outcomes of the statements, and what to know."""
-    rows = [
-        {
-            "paper": f"[{paper.cited}](docs/papers/{paper.name}.md)",
-            **tallies(verdicts(paper, folder)),
-            "the exception to know": paper.exception,
-        }
-        for paper in PAPERS.values()
-    ]
-    return markdown(pd.DataFrame(rows), words=True)
-
-
-def papers_in_full(folder: Path) -> str:
-    """Return a table of the papers: citation, what is private, state, and outcomes of the statements."""
-    rows = [
-        {
+def papers_part(folder: Path, in_full: bool) -> str:
+    """Return a table of the papers with the outcomes of their statements: for the README link and what to know;
+    `in_full` citation, what is private, and state."""
+    rows = []
+    for paper in PAPERS.values():
+        outcomes = tallies(verdicts(paper, folder))
+        full = {
             "name": f"[`{paper.name}`]({paper.name}.md)",
             "paper": f"{paper.authors}, *{paper.title}*, {paper.venue}",
             "what is private, against whom": f"{paper.protects}, against {paper.against}",
             "state": paper.state,
-            **tallies(verdicts(paper, folder)),
         }
-        for paper in PAPERS.values()
-    ]
+        link = {"paper": f"[{paper.cited}](docs/papers/{paper.name}.md)"}
+        rows.append(full | outcomes if in_full else link | outcomes | {"the exception to know": paper.exception})
     return markdown(pd.DataFrame(rows), words=True)
 
 
@@ -286,8 +275,8 @@ def written_anew(text: str, folder: Path) -> str:
         if kind == "claims" and names not in PAPERS:
             raise InputError(f"a page has a part `claims {names}`, but no paper is called {names}")
         make = {
-            "papers": partial(papers_part, folder),
-            "papers in full": partial(papers_in_full, folder),
+            "papers": partial(papers_part, folder, in_full=False),
+            "papers in full": partial(papers_part, folder, in_full=True),
             "numbers": partial(numbers_part, folder),
             "gallery": gallery_part,
             "shares": partial(shares_part, folder),

@@ -34,10 +34,7 @@ def tuned(runs: pd.DataFrame) -> pd.DataFrame:
     last, by, out = last.assign(pair_noise_ratio=ratio), ["algorithm", "task", "target_epsilon"], []
     for metric in METRICS:
         best = select.tune(last, by=[*by, "pair_noise_ratio"], over="step_size", on=metric, best="min")
-        best = best.rename(columns={"edge": "edge_of_step"})
-        best = edges.joined(
-            select.tune(best, by=by, over="pair_noise_ratio", on=metric, best="min"), first="edge_of_step"
-        )
+        best = edges.tuned_next(best, by, "pair_noise_ratio", metric)
         out.append(best.assign(metric=metric, loss=best[metric]))
     return pd.concat(out, ignore_index=True)
 

@@ -10,6 +10,7 @@ origin: whether the number is from the runs here or from the paper.
 """
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -184,7 +185,7 @@ def tuned_mu(runs: pd.DataFrame) -> float:
 def tuned_private(
     runs: pd.DataFrame, calibration: str, mu: float | None = None, algorithm: str = "private CD"
 ) -> pd.DataFrame:
-    """Final rows of private runs, their settings chosen for each budget and number of features.
+    """Final rows of private runs, their settings chosen for each budget and number of features, with "series".
 
     Args:
         runs: of the sweep over numbers of features.
@@ -195,7 +196,14 @@ def tuned_private(
     rows = runs_with(runs, algorithm=algorithm, calibration=calibration, **({} if mu is None else {"mu": mu}))
     if algorithm == ONE_RELEASE:
         rows = rows.assign(num_updates=0.0)
-    return tuned_elsewhere(rows, ["num_features", "budget"], SETTINGS)
+    rows = tuned_elsewhere(rows, ["num_features", "budget"], SETTINGS)
+    return rows.assign(series=rows["budget"].map(epsilon_name))
+
+
+def without_privacy(runs: pd.DataFrame, mu: float) -> pd.DataFrame:
+    """Final rows of coordinate descent without privacy at one mu, with "series" and "calibration"."""
+    rows = ended(runs_with(runs, algorithm="CD", instances="test", mu=mu))
+    return rows.assign(series=NON_PRIVATE, calibration="none")
 
 
 def local_rows(runs: pd.DataFrame, algorithm: str = "local") -> list[pd.DataFrame]:
@@ -213,17 +221,16 @@ def tuned_runs(runs: pd.DataFrame, calibrations: Sequence[str] = (PUBLISHED,)) -
     The published calibration has the mu of the run without privacy, as in the paper; with the others mu is tuned too.
     """
     mu = tuned_mu(runs)
-    free = ended(runs_with(runs, algorithm="CD", instances="test", mu=mu)).assign(series=NON_PRIVATE, variant="")
-    free = with_edges(free, _tuning_mu(runs), ["algorithm"], ["mu"])
-    frames = [rows.assign(calibration="none") for rows in (*local_rows(runs), free)]
-    for calibration in calibrations:
-        for algorithm, variant in (("private CD", ""), (ONE_RELEASE, ONCE)):
-            if matching(runs, algorithm=algorithm, calibration=calibration).any():
-                private = tuned_private(runs, calibration, mu if calibration == PUBLISHED else None, algorithm)
-                if calibration == PUBLISHED:  # its mu is that of the run without privacy, and so is its edge
-                    of_mu = "; ".join(edges.distinct(free))
-                    private["edge"] = [f"{edge}; {of_mu}".strip("; ") for edge in private["edge"]]
-                frames.append(private.assign(series=private["budget"].map(epsilon_name), variant=variant))
+    free = with_edges(without_privacy(runs, mu), _tuning_mu(runs), ["algorithm"], ["mu"])
+    frames = [*(rows.assign(calibration="none") for rows in local_rows(runs)), free.assign(variant="")]
+    for calibration, (algorithm, variant) in product(calibrations, (("private CD", ""), (ONE_RELEASE, ONCE))):
+        if not matching(runs, algorithm=algorithm, calibration=calibration).any():
+            continue
+        private = tuned_private(runs, calibration, mu if calibration == PUBLISHED else None, algorithm)
+        if calibration == PUBLISHED:  # its mu is that of the run without privacy, and so is its edge
+            of_mu = "; ".join(edges.distinct(free))
+            private["edge"] = [f"{edge}; {of_mu}".strip("; ") for edge in private["edge"]]
+        frames.append(private.assign(variant=variant))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -232,11 +239,9 @@ def with_paper_mu(runs: pd.DataFrame) -> pd.DataFrame:
     """Final rows as of `tuned_runs`, but at the paper's mu; empty where it was not run, or was chosen anyway."""
     if tuned_mu(runs) == PAPER_MU or PAPER_MU not in set(runs["mu"]):
         return runs.iloc[:0]
-    free = ended(runs_with(runs, algorithm="CD", instances="test", mu=PAPER_MU))
-    frames = [free.assign(series=NON_PRIVATE, calibration="none")]
+    frames = [without_privacy(runs, PAPER_MU)]
     if matching(runs, algorithm="private CD", calibration=PUBLISHED).any():
-        private = tuned_private(runs, PUBLISHED, PAPER_MU)
-        frames.append(private.assign(series=private["budget"].map(epsilon_name)))
+        frames.append(tuned_private(runs, PUBLISHED, PAPER_MU))
     return pd.concat(frames, ignore_index=True).assign(variant=AS_PAPER)
 
 

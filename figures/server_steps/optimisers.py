@@ -23,16 +23,13 @@ def by_step(runs: pd.DataFrame) -> pd.DataFrame:
     last = at_end(runs)
     last = last.assign(tau=last["tau"].fillna(0.0) if "tau" in last else 0.0)
     by = ["algorithm", "noise_multiplier", "server_step_size"]
-    return select.tune(last, by=by, over="tau", on=METRIC, best="min").rename(columns={"edge": "edge_of_tau"})
+    return select.tune(last, by=by, over="tau", on=METRIC, best="min")
 
 
 @derived
 def tuned(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of `by_step` at the best step, with the edges of step and tau in "edge"."""
-    best = select.tune(
-        by_step(runs), by=["algorithm", "noise_multiplier"], over="server_step_size", on=METRIC, best="min"
-    )
-    return edges.joined(best, first="edge_of_tau")
+    """Return the rows of `by_step` at the best step, with the edges of tau and step in "edge"."""
+    return edges.tuned_next(by_step(runs), ["algorithm", "noise_multiplier"], "server_step_size", METRIC)
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pandas as pd
-import pytest
-from made_up_runs import NOT_RUN, judge, once_for_each
+from made_up_runs import once_for_each
 from made_up_silos import (
     LOCALIZED,
     MULTI_PASS,
@@ -14,10 +13,11 @@ from made_up_silos import (
     risk,
     rounds_runs,
 )
+from worlds import holds, judged, not_run, open_with_one
 
 from figures.isrl import errors
 from figures.isrl.claims import CLAIMS
-from figures.shared.verdicts import NO, OPEN, YES
+from figures.shared.verdicts import NO, OPEN
 
 
 def differing(name, spread, *rest):
@@ -45,10 +45,11 @@ RUNS = {
 LOWER, ONE_ORDER, LOWER_EXACT, PHASES, RISK, RISK_EARLIER = CLAIMS
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.text[:40])
-def test_a_claim_holds_where_the_runs_bear_it_out(claim):
-    found = judge(claim, RUNS[claim.sweep])
-    assert found.seen == YES, found
+def runs_of(claim):
+    return RUNS[claim.sweep]
+
+
+test_a_claim_holds_where_the_runs_bear_it_out = holds(CLAIMS, runs_of)
 
 
 def shifted(algorithm, by, *, at=None, num_sampled=None, trial=None, rounds=None):
@@ -93,11 +94,7 @@ FAILING = {
 }
 
 
-@pytest.mark.parametrize("name", FAILING)
-def test_a_claim_fails_where_the_runs_speak_against_it(name):
-    claim, runs = FAILING[name]
-    found = judge(claim, runs)
-    assert found.seen == NO, found
+test_a_claim_fails_where_the_runs_speak_against_it = judged(NO, FAILING)
 
 
 def test_every_claim_can_fail():
@@ -110,18 +107,7 @@ MISSING = {
     "no 35 rounds": ([LOWER], lambda runs: runs[runs["phase_rounds"] != 35], "no run of"),
     "not at the end": (CLAIMS, lambda runs: runs.assign(num_rounds=999), "reached its last round"),
 }
-
-
-CHANGES = {name: once_for_each(change) for name, (_, change, _) in MISSING.items()}
-
-
-@pytest.mark.parametrize(("name", "claim"), [(name, claim) for name in MISSING for claim in MISSING[name][0]])
-def test_a_claim_of_which_runs_are_missing_is_not_run(name, claim):
-    said = MISSING[name][2]
-    found = judge(claim, CHANGES[name](RUNS[claim.sweep]))
-    assert found.seen == NOT_RUN, found
-    assert any(word in found.why for word in said.split("|")), found
-    assert "the check failed" not in found.why, found
+test_a_claim_of_which_runs_are_missing_is_not_run = not_run(MISSING, runs_of)
 
 
 def noisy(loud, size=0.05):
@@ -133,24 +119,10 @@ def noisy(loud, size=0.05):
     return odd_even_runs(value)
 
 
-UNCLEAR = {
-    "localized varies": ([LOWER, LOWER_EXACT, PHASES], noisy(LOCALIZED)),
-    "higher under one guess": ([LOWER], shifted(LOCALIZED, 0.05, at=0.75)),
-}
-
-
-@pytest.mark.parametrize(("name", "claim"), [(name, claim) for name in UNCLEAR for claim in UNCLEAR[name][0]])
-def test_a_claim_is_undecided_where_chance_explains_the_runs(name, claim):
-    found = judge(claim, UNCLEAR[name][1])
-    assert found.seen == OPEN, found
-
-
-ONE_TRIAL = {name: runs[runs["trial"] == 0] for name, runs in RUNS.items()}
-
-
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.text[:30])
-def test_one_trial_decides_nothing(claim):
-    assert judge(claim, ONE_TRIAL[claim.sweep]).seen == OPEN
+UNCLEAR = {f"localized varies, {claim.text}": (claim, noisy(LOCALIZED)) for claim in (LOWER, LOWER_EXACT, PHASES)}
+UNCLEAR["higher under one guess"] = LOWER, shifted(LOCALIZED, 0.05, at=0.75)
+test_a_claim_is_undecided_where_chance_explains_the_runs = judged(OPEN, UNCLEAR)
+test_one_trial_decides_nothing = open_with_one(CLAIMS, runs_of, once_for_each(lambda runs: runs[runs["trial"] == 0]))
 
 
 def test_settings_are_chosen_by_training_loss_in_each_trial():

@@ -1,26 +1,33 @@
 """Every claim of Bellet et al. on made-up runs of which it holds, of which it fails, and which cannot decide it."""
 
+from functools import partial
+
 import numpy as np
-import pytest
 from made_up_p2p import MAKE, claim_of
-from made_up_runs import NOT_RUN, at, changed, first_repetition, judge, undecidable
+from made_up_runs import at, changed
+from worlds import holds, judged, not_run, open_with_one
 
 from figures.p2p.claims import CLAIMS
-from figures.shared.verdicts import NO, OPEN, YES
+from figures.shared.verdicts import NO, OPEN
 
 RUNS = {name: make() for name, make in MAKE.items()}
 NAN, INF = np.nan, np.inf
 
 
-def changed_runs(claim, where, **values):
-    return changed(RUNS[claim.sweep], where, **values)
+def runs_of(claim):
+    return RUNS[claim.sweep]
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.text)
-def test_a_claim_holds_where_the_runs_bear_it_out(claim):
-    found = judge(claim, RUNS[claim.sweep])
-    assert found.seen == YES, found
+def worlds(cases):
+    """Name -> the claim with these words, and what changes the runs of which it holds."""
+    claims = {name: claim_of(words) for name, (words, _, _) in cases.items()}
+    return {
+        name: (claims[name], partial(changed, runs_of(claims[name]), where, **values))
+        for name, (_, where, values) in cases.items()
+    }
 
+
+test_a_claim_holds_where_the_runs_bear_it_out = holds(CLAIMS, runs_of)
 
 BELOW_LOCAL, BELOW_LOCAL_AT_BEST = (f"at every epsilon, with Laplace noise at the {norm}" for norm in ("paper", "best"))
 FAILING = {
@@ -157,12 +164,7 @@ FAILING = {
 }
 
 
-@pytest.mark.parametrize("name", FAILING)
-def test_a_claim_fails_where_the_runs_speak_against_it(name):
-    words, where, values = FAILING[name]
-    claim = claim_of(words)
-    found = judge(claim, changed_runs(claim, where, **values))
-    assert found.seen == NO, found
+test_a_claim_fails_where_the_runs_speak_against_it = judged(NO, worlds(FAILING))
 
 
 def test_every_claim_can_fail():
@@ -198,19 +200,8 @@ UNDECIDED_BY = {
 }
 
 
-@pytest.mark.parametrize("name", UNDECIDED_BY)
-def test_a_claim_is_undecided_where_repetitions_disagree(name):
-    words, where, values = UNDECIDED_BY[name]
-    claim = next(claim for claim in CLAIMS if words in claim.text)
-    found = judge(claim, changed(RUNS[claim.sweep], where, **values))
-    assert found.seen == OPEN, found
-
-
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.text)
-def test_one_repetition_decides_nothing_that_has_chance_in_it(claim):
-    found = judge(claim, first_repetition(RUNS[claim.sweep]))
-    assert undecidable(found), found
-
+test_a_claim_is_undecided_where_repetitions_disagree = judged(OPEN, worlds(UNDECIDED_BY))
+test_one_repetition_decides_nothing_that_has_chance_in_it = open_with_one(CLAIMS, runs_of)
 
 MOVIELENS = [claim for claim in CLAIMS if claim.sweep == "p2p_movielens"]
 MISSING = {
@@ -233,12 +224,4 @@ MISSING = {
         "non-private diverged",
     ),
 }
-
-
-@pytest.mark.parametrize("name", MISSING)
-def test_a_claim_whose_runs_are_missing_is_not_run(name):
-    chosen, change, said = MISSING[name]
-    for claim in chosen:
-        found = judge(claim, change(RUNS[claim.sweep]))
-        assert found.seen == NOT_RUN, (claim.text, found)
-        assert said in found.why, (claim.text, found)
+test_a_claim_whose_runs_are_missing_is_not_run = not_run(MISSING, runs_of)

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up_pfl import as_claimed, clients_runs, of_claim, paper, some, splits_runs
-from made_up_runs import NOT_RUN, changed, claim_of, first_repetition, judge, once_for_each, undecidable
+from made_up_runs import changed, claim_of, judge
+from worlds import holds, judged, not_run, open_with_one
 
 from figures.pfl.cells import of_runs
 from figures.pfl.claims import CLAIMS
@@ -28,11 +29,11 @@ def by_points(points):
     return {"test_accuracy": lambda rows: rows["test_accuracy"] + points / 100}
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.text[:40])
-def test_a_claim_holds_where_the_runs_bear_it_out(claim):
-    found = judge(claim, RUNS[claim.text])
-    assert found.seen == YES, found
+def runs_of(claim):
+    return RUNS[claim.text]
 
+
+test_a_claim_holds_where_the_runs_bear_it_out = holds(CLAIMS, runs_of)
 
 FAILING = {
     "another split is better": (
@@ -83,11 +84,7 @@ FAILING = {
 }
 
 
-@pytest.mark.parametrize("name", FAILING)
-def test_a_claim_fails_where_the_runs_speak_against_it(name):
-    claim, runs = FAILING[name]
-    found = judge(claim, runs)
-    assert found.seen == NO, found
+test_a_claim_fails_where_the_runs_speak_against_it = judged(NO, FAILING)
 
 
 def test_every_claim_can_fail_on_every_data_set():
@@ -138,30 +135,24 @@ def by_seed(points):
 
 
 DOUBTFUL = {
-    "always the best by chance": (ALWAYS, None, some(algorithm="CNN+TS", target_epsilon=1.2, num_epochs=2), 6.0),
-    "the least lost by chance": (LEAST, None, some(algorithm="SN+CNN", target_epsilon=2.93, num_epochs=5), 20.0),
-    "closer by chance": (CLOSER, None, some(algorithm="CNN+TS", num_clients=100), 5.0),
+    "always the best by chance": (ALWAYS, some(algorithm="CNN+TS", target_epsilon=1.2, num_epochs=2), 6.0),
+    "the least lost by chance": (LEAST, some(algorithm="SN+CNN", target_epsilon=2.93, num_epochs=5), 20.0),
+    "closer by chance": (CLOSER, some(algorithm="CNN+TS", num_clients=100), 5.0),
 }
 
 
 @pytest.mark.parametrize("name", DOUBTFUL)
 def test_a_claim_is_undecided_where_chance_may_turn_it(name):
     """The means are those of runs that bear it out, and the seeds are far apart."""
-    claim, runs, where, points = DOUBTFUL[name]
-    found = judge(claim, changed(RUNS[claim.text] if runs is None else runs, where, **by_seed(points)))
+    claim, where, points = DOUBTFUL[name]
+    found = judge(claim, changed(runs_of(claim), where, **by_seed(points)))
     assert found.seen == OPEN, found
     assert found.margin.value > 0
     assert found.margin.half > found.margin.value
 
 
-@pytest.mark.parametrize(
-    "claim",
-    [one for one in CLAIMS if one is not OVERLAP and "gamma" not in one.text],
-    ids=lambda one: one.text[:40],
-)
-def test_single_runs_decide_nothing(claim):
-    found = judge(claim, first_repetition(RUNS[claim.text]))
-    assert undecidable(found), found
+OF_CHANCE = [claim for claim in CLAIMS if claim is not OVERLAP and "gamma" not in claim.text]
+test_single_runs_decide_nothing = open_with_one(OF_CHANCE, runs_of)
 
 
 def test_single_runs_decide_where_the_spread_is_known_from_cells_like_them():
@@ -191,17 +182,7 @@ MISSING = {
     "no large batches": ([CLOSER], lambda r: r[r["batch_size"] != 256], "no run of one client with batches of 256"),
     "one client alone": ([OVERLAP, SOONER], lambda r: r[r["num_clients"] == 1], "no private run of several clients"),
 }
-
-
-CHANGES = {name: once_for_each(change) for name, (_, change, _) in MISSING.items()}
-
-
-@pytest.mark.parametrize(("name", "claim"), [(name, claim) for name in MISSING for claim in MISSING[name][0]])
-def test_a_claim_whose_runs_are_not_there_is_not_run(name, claim):
-    said = MISSING[name][2]
-    found = judge(claim, CHANGES[name](RUNS[claim.text]))
-    assert found.seen == NOT_RUN, found
-    assert any(word in found.why for word in said.split("|")), found
+test_a_claim_whose_runs_are_not_there_is_not_run = not_run(MISSING, runs_of)
 
 
 def test_made_up_accuracies_are_near_the_published():

@@ -4,23 +4,11 @@ import math
 
 import numpy as np
 import pandas as pd
-import pytest
-from made_up_runs import (
-    NOT_RUN,
-    accuracy,
-    at,
-    changed,
-    claim_of,
-    digit_runs,
-    first_repetition,
-    judge,
-    once_for_each,
-    synthetic_runs,
-    undecidable,
-)
+from made_up_runs import accuracy, at, changed, claim_of, digit_runs, synthetic_runs
+from worlds import holds, judged, not_run, open_with_one
 
 from figures.ppsgd.claims import CLAIMS as ALL_CLAIMS
-from figures.shared.verdicts import NO, OPEN, YES
+from figures.shared.verdicts import NO, OPEN
 
 INF = math.inf
 SYNTHETIC, DIGITS = synthetic_runs(), digit_runs()
@@ -55,11 +43,7 @@ def diverged(rows):
     return np.nan
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.text[:40])
-def test_a_claim_holds_where_the_runs_bear_it_out(claim):
-    found = judge(claim, runs_of(claim))
-    assert found.seen == YES, found
-
+test_a_claim_holds_where_the_runs_bear_it_out = holds(CLAIMS, runs_of)
 
 LOUD = at(noise_multiplier=10.0)
 FAILING = {
@@ -114,11 +98,7 @@ FAILING = {
 }
 
 
-@pytest.mark.parametrize("name", FAILING)
-def test_a_claim_fails_where_the_runs_speak_against_it(name):
-    claim, runs = FAILING[name]
-    found = judge(claim, runs)
-    assert found.seen == NO, found
+test_a_claim_fails_where_the_runs_speak_against_it = judged(NO, FAILING)
 
 
 def test_every_claim_can_fail():
@@ -145,18 +125,8 @@ UNCLEAR = {
 }
 
 
-@pytest.mark.parametrize("name", UNCLEAR)
-def test_a_claim_is_undecided_where_chance_explains_the_runs(name):
-    claim, runs = UNCLEAR[name]
-    found = judge(claim, runs)
-    assert found.seen == OPEN, found
-
-
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.text[:30])
-def test_one_repetition_decides_nothing(claim):
-    found = judge(claim, first_repetition(runs_of(claim)))
-    assert undecidable(found), found
-
+test_a_claim_is_undecided_where_chance_explains_the_runs = judged(OPEN, UNCLEAR)
+test_one_repetition_decides_nothing = open_with_one(CLAIMS, runs_of)
 
 MISSING = {
     "scale smoke": (CLAIMS, lambda r: r.assign(scale="smoke"), "cannot decide claims"),
@@ -190,14 +160,4 @@ MISSING = {
         "several runs of the same repetition",
     ),
 }
-
-
-CHANGES = {name: once_for_each(change) for name, (_, change, _) in MISSING.items()}
-
-
-@pytest.mark.parametrize(("name", "claim"), [(name, claim) for name in MISSING for claim in MISSING[name][0]])
-def test_a_claim_of_which_runs_are_missing_is_not_run(name, claim):
-    said = MISSING[name][2]
-    found = judge(claim, CHANGES[name](runs_of(claim)))
-    assert found.seen == NOT_RUN, found
-    assert any(words in found.why for words in said.split("|")), found
+test_a_claim_of_which_runs_are_missing_is_not_run = not_run(MISSING, runs_of)

@@ -5,12 +5,13 @@ import pandas as pd
 from figures.shared import edges
 
 
-def test_edges_of_both_settings_are_joined():
-    rows = pd.DataFrame({"edge_of_tau": ["", "a", "", "a"], "edge": ["", "", "b", "b"], "loss": [1.0, 2.0, 3.0, 4.0]})
-    found = edges.joined(rows, first="edge_of_tau")
-    assert found["edge"].tolist() == ["", "a", "b", "a, b"]
-    assert list(found) == ["edge", "loss"]
-    assert list(rows) == ["edge_of_tau", "edge", "loss"]
+def test_edges_of_settings_tuned_one_after_another_are_joined():
+    steps = {"group": [0, 0, 1, 1, 2, 2, 2], "step": [1, 2, 1, 2, 1, 2, 3], "loss": [1, 2, 1, 2, 2, 1, 2]}
+    rows = pd.DataFrame(steps).assign(edge=["", "", "a", "b", "", "c", ""], trial=0, seed=0)
+    found = edges.tuned_next(rows, ["group"], "step", "loss")
+    smallest = "step = 1, the smallest tried"
+    assert found["edge"].tolist() == [smallest, f"a, {smallest}", "c"]
+    assert set(found) == set(rows)
 
 
 TRIED = pd.DataFrame({"group": ["a"] * 3 + ["b"] * 3, "step": [1.0, 2.0, 4.0] * 2, "updates": [1, 2, 4] * 2})
