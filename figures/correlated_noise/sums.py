@@ -61,7 +61,7 @@ def ratios(runs: pd.DataFrame) -> pd.DataFrame:
     size = rows.groupby(by)["mean_square"].mean().pow(0.5).rename("size").reset_index()
     alone = not_empty(size[size["noise"] == INDEPENDENT], f"no run with independent noise to compare with: {WHOLE}")
     spent = ended(rows)["epsilon_worst_case"]
-    need(np.allclose(spent, spent.iloc[0], rtol=1e-3), "the runs differ in epsilon: run the sweep without --grid")
+    need(np.allclose(spent, spent.iloc[0], rtol=1e-3), "the runs do not cost the same epsilon: leave out --grid")
     out = size.merge(alone[[*REPETITION, "size"]], on=REPETITION, suffixes=("", "_alone"))
     laws = [law(noise, bands) for noise, bands in zip(out["noise"], out["num_bands"], strict=True)]
     return out.assign(ratio=out["size"] / out["size_alone"], law=laws)

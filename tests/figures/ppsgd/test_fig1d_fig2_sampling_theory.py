@@ -19,8 +19,6 @@ from figures.ppsgd.claims import CLAIMS
 from figures.shared.verdicts import NO, OPEN, YES
 
 INF = math.inf
-TAGS = {claim.text.split(": ")[1]: claim for claim in CLAIMS if claim.text.startswith("Tags: ")}
-CNN = {claim.text: claim for claim in CLAIMS if claim.sweep == "ppsgd_cnn"}
 BOUND, TURNS, LESS, CHANGES = (claim for claim in CLAIMS if claim.sweep == "ppsgd_theory")
 
 
@@ -142,14 +140,14 @@ def test_sampling_tunes_each_risk_by_itself_and_takes_the_epsilon_of_the_samplin
 
 
 def test_what_is_claimed_of_all_data_is_judged_at_the_clipping_norm_of_the_sweep():
-    between = next(claim for text, claim in TAGS.items() if text.startswith("without noise, also"))
+    between = claim_of(CLAIMS, "Tags: without noise, also")
     assert judge(between, tag_runs()).seen == YES
     assert judge(between, tag_runs(lambda a, s, seed: 0.5 + min(a, 1000) / 1e4 + 0.001 * seed)).seen == NO
     assert judge(between, tag_runs().assign(clip_norm=10.0)).seen == NOT_RUN
 
 
 def test_the_largest_gain_is_the_lead_over_the_better_of_local_and_global():
-    gain = next(claim for text, claim in TAGS.items() if text.startswith("at some epsilon"))
+    gain = claim_of(CLAIMS, "Tags: at some epsilon")
 
     def accuracy(a, sigma, seed):
         """At sigma = 1 the gain is .05, though every alpha Q is lower; at sigma = 0.5 it is .02."""
@@ -163,9 +161,7 @@ def test_the_largest_gain_is_the_lead_over_the_better_of_local_and_global():
 
 def test_the_published_alpha_is_the_best_with_the_published_steps():
     """A step beyond the published grid that lifts global learning counts for the claim of ours, and not for this."""
-    ten, ours = (
-        next(c for text, c in TAGS.items() if text.startswith(f"without noise{w}")) for w in (" alpha Q = 10", ", also")
-    )
+    ten, ours = (claim_of(CLAIMS, f"Tags: without noise{words}") for words in (" alpha Q = 10", ", also"))
     assert judge(ten, tag_runs()).seen == YES
     assert judge(ten, tag_runs(lambda a, s, seed: accuracy(min(a, 1.0), s, seed))).seen == NO
     runs = tag_runs()
@@ -180,7 +176,7 @@ def test_the_published_alpha_is_the_best_with_the_published_steps():
 
 
 def test_large_a_degrades_as_noise_grows():
-    loses = next(claim for text, claim in TAGS.items() if text.startswith("from no noise"))
+    loses = claim_of(CLAIMS, "Tags: from no noise")
     assert judge(loses, tag_runs()).seen == YES
     alike = tag_runs(lambda a, s, seed: accuracy(0.1 if a else 0, s, seed))
     assert judge(loses, alike).seen == NO
@@ -203,15 +199,12 @@ def test_the_gain_on_tags_is_compared_with_that_on_digits():
 
 
 def test_claims_on_the_network():
-    far, large = (
-        next(c for text, c in CNN.items() if word in text)
-        for word in ("ten points (ours) behind", "at the least noise")
-    )
+    far, large = (claim_of(CLAIMS, words) for words in ("ten points (ours) behind", "at the least noise"))
     assert judge(far, cnn_runs()).seen == YES
     assert judge(far, cnn_runs(lambda a, s, seed: 0.5 + 0.05 * (a > 0) + 0.001 * seed)).seen == NO
     assert judge(large, cnn_runs()).seen == YES
     assert "alpha Q = 0.01" in judge(large, cnn_runs()).margin.comparison  # the true ratio, not the program's a = 0.1
-    small = next(c for text, c in CNN.items() if "the smallest alpha Q > 0 is ahead of global" in text)
+    small = claim_of(CLAIMS, "CNN: the smallest alpha Q > 0 is ahead of global")
     assert judge(small, cnn_runs()).seen == YES
     assert judge(small, cnn_runs(lambda a, s, seed: 0.5 + min(a, 99) / 1e3 + 0.001 * seed)).seen == NO
     assert judge(small, cnn_runs(sigmas=(0.0, 0.3))).seen == NOT_RUN
