@@ -1,4 +1,4 @@
-"""How far runs are from the points that Bellet et al. published, and what is printed and written of that."""
+"""How far runs are from the points that Bellet et al. published."""
 
 import numpy as np
 import pandas as pd
@@ -96,6 +96,3 @@ def only(sweep: str, *algorithms: str) -> pd.DataFrame:
     """The runs of some algorithms as they are read where there are no others: with their columns alone."""
     runs = RUNS[sweep]
     return runs[runs["algorithm"].isin(algorithms)].dropna(axis="columns", how="all")
-
-
-# What is printed and written.

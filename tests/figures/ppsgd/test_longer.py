@@ -1,4 +1,4 @@
-"""Figure 1a continued for 4,000 rounds: its numbers and its picture, on made-up runs."""
+"""Figure 1a continued for 4,000 rounds: the points of its sweep."""
 
 import pytest
 from made_up_runs import at

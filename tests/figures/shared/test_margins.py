@@ -171,6 +171,3 @@ def test_under_several_guesses_it_is_decided_where_all_agree():
     assert math.isnan(found.needed)  # no number of repetitions would decide it
     assert (under_each([clear(1), clear(3)]).value, under_each([clear(-1), clear(-3)]).value) == (1, -1)
     assert verdict(under_each([clear(1), clear(0.3)])).seen == OPEN
-
-
-# ---- The joint table ----
