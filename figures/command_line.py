@@ -20,7 +20,7 @@ from bench.store import KEPT, SCALES
 from figures.shared import user_grids
 from figures.shared.drawn import JUDGED, RECORD, digest
 from figures.shared.figure import FigureError, picture, save
-from figures.shared.runs import REPOSITORY, UNREAD, command, first_with, folders_of, no_results, runs_of
+from figures.shared.runs import REPOSITORY, UNREAD, command, folders_of, no_results, places_of, runs_of
 
 WORTH_PROCESSES = 6  # groups of figures for which the start of further processes pays
 
@@ -256,17 +256,14 @@ def claims(
     check_scale(scale)
     for name in papers or []:
         check_name("paper with claims", name, PAPERS)
-    missing, judged_on = {}, {}
-    for name in papers or PAPERS:
-        sweeps = dict.fromkeys(sweep for claim in PAPERS[name].claims for sweep in claim.sweeps)
-        places = {sweep: first_with(folders_of(results, scale), [sweep]) for sweep in sweeps}
-        if not any(places.values()):
-            missing[name] = no_results(results, scale, [next(iter(sweeps))])
-        judged_on[name] = {sweep: place for sweep, place in places.items() if place}
-    if missing and (papers or len(missing) == len(judged_on)):
+    judged_on = {name: places_of(PAPERS[name].judged_by, folders_of(results, scale)) for name in papers or PAPERS}
+    given = [(name, places) for name, places in judged_on.items() if places]
+    missing = {
+        name: no_results(results, scale, PAPERS[name].judged_by[:1]) for name, places in judged_on.items() if not places
+    }
+    if missing and (papers or not given):
         raise next(iter(missing.values()))
     verdicts, folders = {name: judged(name, {})[0] for name in missing}, {}
-    given = [(name, places) for name, places in judged_on.items() if places]
     for (name, places), found in zip(given, side_by_side(findings_in, given), strict=True):
         folders[name] = out or next(iter(places.values())) / "figures"
         verdicts[name] = found.verdicts

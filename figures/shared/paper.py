@@ -50,6 +50,11 @@ class Paper(NamedTuple):
         return tuple(dict.fromkeys(name for one in (*self.claims, *self.figures.values()) for name in one.sweeps))
 
     @property
+    def judged_by(self) -> tuple[str, ...]:
+        """The sweeps of its claims."""
+        return tuple(dict.fromkeys(name for claim in self.claims for name in claim.sweeps))
+
+    @property
     def leading(self) -> str:
         """The name of the figure that stands for the paper."""
         return self.lead or next(iter(self.figures), "")

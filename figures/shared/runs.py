@@ -56,6 +56,11 @@ def read(
     return together([part_files.read(path, without, only, categories=AS_CATEGORIES) for path in paths])
 
 
+def places_of(sweeps: Sequence[str], folders: Sequence[Path]) -> dict[str, Path]:
+    """Return for each sweep the first of the folders that has results of it; a sweep without results is left out."""
+    return {sweep: folder for sweep in sweeps if (folder := first_with(folders, [sweep]))}
+
+
 def together(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Return the rows of several sweeps in one table, with the categories of all in the columns of text."""
     if len(tables) == 1:

@@ -29,7 +29,7 @@ from figures.pages.report.facts import COLUMNS, RUN, Facts
 from figures.shared.drawn import RECORD, digest
 from figures.shared.figure import Figure, FigureError, picture, save
 from figures.shared.paper import Paper
-from figures.shared.runs import UNREAD, command, first_with, folders_of, no_results, read, together
+from figures.shared.runs import UNREAD, command, first_with, folders_of, no_results, places_of, read, together
 from figures.shared.verdicts import ERROR, NO, OPEN, YES, Claim
 
 BAR = ("seen", "not seen", "open", "error")  # of a paper's statements, in the order of its bar
@@ -248,7 +248,7 @@ def collect(results: Path, scale: str | None, repository: Path | None) -> Report
     Raises:
         InputError: where there are no results in the folder at all.
     """
-    named = sorted({sweep for paper in PAPERS.values() for claim in paper.claims for sweep in claim.sweeps})
+    named = [sweep for paper in PAPERS.values() for sweep in paper.judged_by]
     if first_with(folders_of(results, scale), named) is None:
         raise no_results(results, scale, ["all"], "no results")
     if repository and repository.resolve() == results.resolve():
@@ -296,8 +296,7 @@ def _decides(folder: Path | None) -> bool:
 
 def _verdicts(name: str, place: Place) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the verdicts on a paper and its deviations: those written beside these runs, or else new ones."""
-    sweeps = dict.fromkeys(sweep for claim in PAPERS[name].claims for sweep in claim.sweeps)
-    folders = {sweep: folder for sweep in sweeps if (folder := place.folder(sweep))}
+    folders = places_of(PAPERS[name].judged_by, place.folders)
     for folder in dict.fromkeys(folders.values()):
         if known := recall(name, folders, folder / "figures"):
             return known
