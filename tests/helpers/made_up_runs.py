@@ -160,6 +160,18 @@ def with_learning_alone(runs: pd.DataFrame, final: float, steps: int = 200) -> p
     return pd.concat([runs, *parts], ignore_index=True)
 
 
+def finished(rows: list[dict], sweep: str, rounds: int = 100, **facts) -> pd.DataFrame:
+    """Runs after their last round, a row each, with the facts that all runs have; the seed is that of the trial."""
+    known = {"source": "generated", "scale": "laptop", "commit": "0123", "point": "p", "sweep": sweep}
+    runs = pd.DataFrame(rows)
+    return runs.assign(seed=runs["trial"], rounds=rounds, num_rounds=rounds, **known | facts)
+
+
+def outcomes(claims: Iterable[Claim], runs: pd.DataFrame) -> list[str]:
+    """The verdicts on claims."""
+    return [judge(claim, runs).seen for claim in claims]
+
+
 def write(runs: pd.DataFrame, results, scale: str = "smoke"):
     """The runs as a folder of results, with plain text as in those of a run; returns the path of its one part."""
     runs = runs.astype(dict.fromkeys(runs.select_dtypes("category"), "str"))

@@ -1,11 +1,13 @@
 """The claims on shared noise hold, fail and are undecided where they should, and the figure has all its panels."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_runs import judge
+from made_up_runs import finished
+from made_up_runs import outcomes as outcomes_of
 
 from figures.decor import PAPER
 from figures.decor.noise import CENTRAL, FIGURE, GRAPHS, LOCAL, ONE, OUTSIDERS
@@ -32,13 +34,10 @@ def made(value=loss, trials=4) -> pd.DataFrame:
         own, mean = value(*cell[:4], 0.0 if np.isnan(cell[4]) else cell[4], trial)
         found = {"trial": trial, "excess_loss": own, "excess_loss_of_mean": mean, "epsilon": cell[2]}
         rows.append(dict(zip(columns, cell, strict=True)) | found)
-    facts = dict(rounds=200, num_rounds=200, source="generated", scale="laptop", commit="0123", delta=1e-5)
-    runs = pd.DataFrame(rows)
-    return runs.assign(sweep="decor_noise", point="p", seed=runs["trial"], **facts)
+    return finished(rows, "decor_noise", 200, delta=1e-5)
 
 
-def outcomes(runs) -> list[str]:
-    return [judge(claim, runs).seen for claim in PAPER.claims]
+outcomes = partial(outcomes_of, PAPER.claims)
 
 
 def changed(algorithm: str, factor: float, place: int, task: str = ""):

@@ -1,10 +1,12 @@
 """The claims of Liu et al. 2022 hold and fail where they should, and the figure shows what it is given."""
 
 import itertools
+from functools import partial
 
 import pandas as pd
 import pytest
-from made_up_runs import judge
+from made_up_runs import finished, judge
+from made_up_runs import outcomes as outcomes_of
 
 from figures.claims import rests_on
 from figures.mrmtl import PAPER
@@ -36,19 +38,16 @@ def made(value=error, trials=5, source="School (user files)") -> pd.DataFrame:
                         "step_size": step,
                         "sampler": sampler,
                         "trial": trial,
-                        "seed": trial,
                         "test_squared_error": value(name, epsilon, pull, step, sampler, trial),
                         "epsilon": epsilon,
                         "epsilon_tight": 0.9 * epsilon,
                         "epsilon_worst_case": 8 * epsilon,
                     }
                 )
-    facts = dict(rounds=201, num_rounds=201, source=source, task="school", scale="laptop", commit="0123", delta=1e-3)
-    return pd.DataFrame(rows).assign(sweep="mrmtl_school", point="p", **facts)
+    return finished(rows, "mrmtl_school", 201, source=source, task="school", delta=1e-3)
 
 
-def outcomes(runs) -> list[str]:
-    return [judge(claim, runs).seen for claim in PAPER.claims]
+outcomes = partial(outcomes_of, PAPER.claims)
 
 
 def test_they_hold_where_they_should():

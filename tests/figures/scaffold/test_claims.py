@@ -1,10 +1,12 @@
 """The claims of Noble et al. 2022 hold, fail and are undecided where they should, and the figure has all its panels."""
 
 import itertools
+from functools import partial
 
 import pandas as pd
 import pytest
-from made_up_runs import judge
+from made_up_runs import finished
+from made_up_runs import outcomes as outcomes_of
 
 from figures.scaffold import PAPER
 from figures.scaffold.steps import FEDAVG, FIGURE, SCAFFOLD
@@ -27,13 +29,10 @@ def made(value=loss, trials=3) -> pd.DataFrame:
         | {"train_loss": value(*cell), "test_accuracy": 0.5, "epsilon": cell[3] if cell[2] else float("inf")}
         for cell in cells
     ]
-    facts = dict(rounds=50, num_rounds=50, source="generated", scale="laptop", commit="0123", delta=1e-4)
-    runs = pd.DataFrame(rows)
-    return runs.assign(sweep="scaffold_steps", point="p", seed=runs["trial"], **facts)
+    return finished(rows, "scaffold_steps", 50, delta=1e-4)
 
 
-def outcomes(runs) -> list[str]:
-    return [judge(claim, runs).seen for claim in PAPER.claims]
+outcomes = partial(outcomes_of, PAPER.claims)
 
 
 def test_they_hold_where_they_should():

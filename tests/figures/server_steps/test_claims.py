@@ -5,11 +5,11 @@ import itertools
 
 import pandas as pd
 import pytest
-from made_up_runs import judge
+from made_up_runs import finished
+from made_up_runs import outcomes as outcomes_of
 
 from figures.server_steps import PAPER, clipping, optimisers, proximal
 
-FACTS = dict(rounds=100, num_rounds=100, source="generated", scale="laptop", commit="0123", delta=1e-4, point="p")
 LOSS = {"FedAvg": 0.5, "FedAvgM": 0.4, "FedAdam": 0.3, "FedYogi": 0.3}
 
 
@@ -26,8 +26,7 @@ def of_optimisers(**shifts: float) -> pd.DataFrame:
         loss = LOSS[name] + shifts.get(name, 0.0) + 0.2 * (step != 1.0) + 0.1 * (tau > 0.01) + chance(trial, name)
         cell = {"algorithm": name, "noise_multiplier": noise, "server_step_size": step, "trial": trial}
         rows.append(cell | {"tau": tau if adaptive else None, "train_loss": loss, "test_loss": loss})
-    runs = pd.DataFrame(rows).assign(**FACTS, task="rare_features", epsilon_tight=3.0, sweep=optimisers.SWEEP)
-    return runs.assign(seed=runs["trial"])
+    return finished(rows, optimisers.SWEEP, task="rare_features", epsilon_tight=3.0, delta=1e-4)
 
 
 def of_proximal(gain_fixed=0.1, gain_best=0.1) -> pd.DataFrame:
@@ -38,8 +37,7 @@ def of_proximal(gain_fixed=0.1, gain_best=0.1) -> pd.DataFrame:
         loss = 5.0 + (step - 0.03) * 20 - gain + chance(trial, task, mu)
         cell = {"task": task, "num_steps": steps, "step_size": step, "proximal": mu, "trial": trial}
         rows.append(cell | {"train_loss": loss})
-    runs = pd.DataFrame(rows).assign(**FACTS, algorithm="FedProx", sweep=proximal.SWEEP)
-    return runs.assign(seed=runs["trial"])
+    return finished(rows, proximal.SWEEP, algorithm="FedProx", delta=1e-4)
 
 
 def of_clipping(off=0.0, worse=0.0, fixed_off=0.2) -> pd.DataFrame:
@@ -53,13 +51,12 @@ def of_clipping(off=0.0, worse=0.0, fixed_off=0.2) -> pd.DataFrame:
         cell = {"algorithm": "Adaptive", "quantile": quantile, "factor": factor, "server_step_size": step}
         share = 1 - quantile + off + 0.001 * (trial % 3 - 1)
         rows.append(cell | {"trial": trial, "train_loss": loss, "clipped": share})
-    runs = pd.DataFrame(rows).assign(**FACTS, task="rare_features", epsilon_tight=3.0, sweep=clipping.SWEEP)
-    return runs.assign(seed=runs["trial"])
+    return finished(rows, clipping.SWEEP, task="rare_features", epsilon_tight=3.0, delta=1e-4)
 
 
 def outcomes(runs: pd.DataFrame) -> list[str]:
     """Of the claims about the sweep of these runs."""
-    return [judge(claim, runs).seen for claim in PAPER.claims if claim.sweep == runs["sweep"].iloc[0]]
+    return outcomes_of((claim for claim in PAPER.claims if claim.sweep == runs["sweep"].iloc[0]), runs)
 
 
 @pytest.mark.parametrize(("runs", "count"), [(of_optimisers(), 7), (of_proximal(), 2), (of_clipping(), 3)])
