@@ -204,7 +204,8 @@ def _largest_gain(cells: Cells) -> tuple[float, float, int]:
     for name, place in cells.values:
         if name not in (LOCAL, GLOBAL) and all((end, place) in cells.values for end in (LOCAL, GLOBAL)):
             bar = max((cells.values[end, place] for end in (LOCAL, GLOBAL)), key=lambda numbers: numbers.mean())
-            gains.append((cells.values[name, place] - bar).dropna())
+            gain = cells.values[name, place] - bar
+            gains.append(gain[np.isfinite(gain)])
     gains = [gain for gain in gains if len(gain)]
     need(gains, "no repetition with local, global and intermediate learning at one noise")
     best = max(gains, key=lambda gain: gain.mean())

@@ -64,8 +64,9 @@ def folder(tmp_path):
     for path in FOLDER.parent.iterdir():
         if path != FOLDER:
             (copy.parent / path.name).symlink_to(path)
-    for path in FOLDER.parents[1].glob("perf*.json"):
-        (tmp_path / path.name).symlink_to(path)
+    for path in FOLDER.parents[1].iterdir():
+        if path != FOLDER.parent:
+            (tmp_path / path.name).symlink_to(path)
     for path in FOLDER.glob("*.csv"):
         shutil.copy(path, copy)
     return copy
