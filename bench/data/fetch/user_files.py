@@ -55,15 +55,17 @@ def _walk(root: Path) -> Iterator[Path]:
 
 def _pick(dataset: DataSet, candidates: dict[str, list[Path]]) -> tuple[dict[str, Path], list[str]]:
     files, missing = {}, []
-    known = {right for other in DATASETS.values() for right in other.files.values()}
     for file, right in dataset.files.items():
-        paths = {md5(path): path for path in reversed(candidates.get(file, []))}  # of equal ones the first
-        if right in paths:
-            files[file] = paths[right]
-        elif unknown := [got for got in paths if got not in known]:
-            got = unknown[-1]
+        known = {other.files.get(file) for other in DATASETS.values()}  # of other sets' files of this name
+        first: dict[str, Path] = {}  # md5 -> the first of the files with it
+        for path in candidates.get(file, []):
+            first.setdefault(md5(path), path)
+        if right in first:
+            files[file] = first[right]
+        elif unknown := [got for got in first if got not in known]:
+            got = unknown[0]
             fault = f"md5 {got}, not {right}" if got else "a damaged .gz"
-            raise InputError(f"{paths[got]}: {fault}: not {dataset.name} as published: replace it or move it away.")
+            raise InputError(f"{first[got]}: {fault}: not {dataset.name} as published: replace it or move it away.")
         else:
             missing.append(file)
     return files, missing

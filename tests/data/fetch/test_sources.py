@@ -86,14 +86,15 @@ def test_mnist_and_fashion_mnist_are_never_mistaken_for_each_other(mnist, fashio
     assert retrieval.get("mnist").checksum != retrieval.get("fashion_mnist").checksum
 
 
-@pytest.mark.parametrize("cached", [False, True])
-def test_a_wrong_file_is_named_even_where_the_cache_has_the_right_one(mnist, tmp_path, cached):
+@pytest.mark.parametrize(("cached", "swapped"), [(False, False), (True, False), (False, True)])
+def test_a_wrong_file_is_named_even_where_the_cache_has_the_right_one(mnist, tmp_path, cached, swapped):
+    wrong = mnist[IDX[0]] if swapped else mnist[IDX[2]] + b"x"  # another file of the set is wrong under this name
     if cached:
         retrieval.get("mnist", DataFiles(write(tmp_path / "good", mnist)))
-    data = write(tmp_path / "data", mnist | {IDX[2]: mnist[IDX[2]] + b"x"})
+    data = write(tmp_path / "data", mnist | {IDX[2]: wrong})
     with pytest.raises(InputError) as error:
         retrieval.get("mnist", DataFiles(data))
-    md5 = hashlib.md5(mnist[IDX[2]] + b"x").hexdigest()
+    md5 = hashlib.md5(wrong).hexdigest()
     assert one_line(error).startswith(f"{data / IDX[2]}: md5 {md5}, not ")
     assert "replace it" in one_line(error)
     # A right copy elsewhere in the folder settles it.
