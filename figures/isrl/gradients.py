@@ -3,8 +3,8 @@
 The runs of isrl_rounds, shown by the number of gradients of single records that all silos compute. One-pass MB-SGD uses
 every record once, whatever its number of rounds, and so does its accelerated form, so they are vertical lines; the
 phases of the localized methods use half of the records, a quarter, and so on, in as many rounds as they have; the
-others use all records in every round. The theorem promises the localized method fewer gradients than an earlier optimal
-algorithm, which is not among these.
+others use all records in every round. "Small batches" is the earlier optimal algorithm, than which the theorem promises
+the localized method fewer gradients.
 """
 
 import pandas as pd
@@ -14,7 +14,7 @@ from figures.shared.figure import Figure
 from figures.shared.runs import at_end
 
 PHASES = ["share", "rounds_ratio", "num_phases"]
-ARGUMENTS = ["num_sampled", "phase_rounds", "sampler", *PHASES]
+ARGUMENTS = ["num_sampled", "phase_rounds", "sampler", "batch_size", *PHASES]
 
 
 def table(runs: pd.DataFrame) -> pd.DataFrame:
@@ -35,6 +35,8 @@ def of_run(row: dict) -> int:
     counts = [max(1, round(rounds_of_first * ratio**phase)) for phase in range(int(num_phases))]
     if row["sampler"] == "once":
         sizes = [size // count for size, count in zip(sizes, counts, strict=True)]
+    if row["sampler"] == "fixed":
+        sizes = [int(row["batch_size"])]
     return int(row["num_sampled"]) * sum(size * count for size, count in zip(sizes, counts, strict=True))
 
 

@@ -3,7 +3,8 @@
 The problem is a quadratic with known minimiser in 25 silos. "One-pass accelerated" uses every record once; it is taken
 to be the earlier algorithm for silos that differ in Table 1, which the paper does not describe. Algorithm 1 of the
 paper is "Localized multi-stage", whose phases run Algorithm 5; "Localized accelerated" runs a single stage of it,
-Algorithm 2, in each phase. Every method has its best step size for every number of rounds; the number of phases, their
+Algorithm 2, in each phase. "Small batches" is taken to be the earlier algorithm for silos with one distribution, which
+is known to need N n rounds. Every method has its best step size for every number of rounds; the number of phases, their
 rounds and the growth of lambda are those of Theorem C.1. The dashed line is the lowest risk of one-pass MB-SGD at any
 number of rounds; the CSV has the number of rounds that each method needs to reach it, with its interval. Expected by
 the theorem: the localized accelerated method needs the fewest rounds.
@@ -32,6 +33,7 @@ LOOKS: dict[str, style.Look] = {
     "Localized MB-SGD": {"color": "#e6a532", "marker": "D"},
     MULTI_STAGE: {"color": "#7a3b9a", "marker": "P"},
     LOCALIZED: {"color": "#c8443c", "marker": "s"},
+    "Small batches": {"color": "#3f8f5f", "marker": "p"},
 }
 TARGET: style.Look = {"color": "#12355b", "linestyle": "--", "linewidth": 0.8}
 PANEL = ["num_records", "target_epsilon"]
@@ -120,12 +122,12 @@ def lowest(runs: pd.DataFrame, panel: list[str], *, apart: bool = False) -> pd.D
 def draw(table: pd.DataFrame):
     """A row of panels for each epsilon and a column for each n."""
     title = "Rounds to a risk: a quadratic in 25 heterogeneous silos (Gao et al. 2024, Theorem 2.1, measured)"
-    ticks = [2**k for k in range(int(np.log2(table["num_rounds"].max())) + 1)]
+    ticks = [4**k for k in range(int(np.log2(table["num_rounds"].max())) // 2 + 1)]
     return panels(table, "num_rounds", "communication rounds", title, ticks)
 
 
 def panels(table: pd.DataFrame, x: str, label: str, title: str, ticks: Sequence[int] = ()):
-    """Risk against a column on a logarithmic axis, with these ticks, base 2, or powers of ten, by epsilon (rows) and n
+    """Risk against a column on a logarithmic axis, with these ticks or powers of ten, by epsilon (rows) and n
     (columns)."""
     sizes, budgets = sorted(table["num_records"].unique()), sorted(table["target_epsilon"].unique())
     figure, axes = style.subplots(
@@ -150,8 +152,7 @@ def panels(table: pd.DataFrame, x: str, label: str, title: str, ticks: Sequence[
         f"Points have the best of {common.tried(table)} by exact risk: the step size, and for the localized "
         "methods lambda.",
         common.privacy_note(table, "Exact epsilon"),
-        differs="The paper has no such experiment, and its earlier optimal algorithm is not among these methods. "
-        "Panels have different axes.",
+        differs="The paper has no such experiment. Panels have different axes.",
     )
 
 

@@ -179,9 +179,12 @@ def test_stages_fill_the_rounds(rounds, num_stages):
 
 
 def test_answers_average_what_they_say():
-    """SGD: the last eight iterates, or all of fewer; subgradients: weights 1, 2, 3, ..."""
+    """SGD: the last eight iterates, or as many as asked for, or all of fewer; subgradients: weights 1, 2, 3, ..."""
     slope_one = task_of(np.ones((1, 4, 1)), np.zeros((1, 4)), lambda s, y: s)  # w falls by the step every round
-    sgd = run(minibatch_sgd(slope_one, num_sampled=1, phase_rounds=10, sampler="all", step_size=1.0, **QUIET), 10)
+    ten = {"num_sampled": 1, "phase_rounds": 10, "sampler": "all", "step_size": 1.0, **QUIET}
+    sgd = run(minibatch_sgd(slope_one, **ten), 10)
+    whole = run(minibatch_sgd(slope_one, num_averaged=10, **ten), 10)
+    np.testing.assert_allclose(-whole[:, 0], [0, *(np.arange(2, 12) / 2)])
     np.testing.assert_allclose(-sgd[:6, 0], [0, 1, 2, 3, 3.5, 4])  # the last eight begin with the third
     np.testing.assert_allclose(sgd[-1, 0], -np.mean(range(3, 11)))
     short = run(minibatch_sgd(slope_one, num_sampled=1, phase_rounds=3, sampler="all", step_size=1.0, **QUIET), 3)

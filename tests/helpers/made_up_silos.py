@@ -125,6 +125,7 @@ QUADRATIC_METHODS = (
     "Localized accelerated",
     "Localized multi-stage",
 )
+SMALL = "Small batches"
 
 
 def risk(algorithm: str, n: int, epsilon: float, rounds: int, trial: int) -> float:
@@ -159,7 +160,8 @@ def _quadratic_runs(value: Callable, trials: int, sweep: str, sizes: tuple, spre
             "phase_rounds": rounds,
             "num_sampled": 25,
             "spread": spread,
-            "sampler": "once" if "One-pass" in algorithm else "all",
+            "sampler": "once" if "One-pass" in algorithm else "fixed" if algorithm == SMALL else "all",
+            "batch_size": 2 if algorithm == SMALL else 1,
             "num_phases": 3.0 if "Localized" in algorithm else math.nan,
             "share": 0.5 if "Localized" in algorithm else math.nan,
             "rounds_ratio": 0.5 if "Localized" in algorithm else math.nan,
@@ -173,7 +175,7 @@ def _quadratic_runs(value: Callable, trials: int, sweep: str, sizes: tuple, spre
             "epsilon": at,
             "epsilon_exact": at,
         }
-        for algorithm in QUADRATIC_METHODS
+        for algorithm in (*QUADRATIC_METHODS, *([SMALL] if sweep == "isrl_rounds" else []))
         for n in sizes
         for spread in spreads
         for at in (4.0, math.inf)

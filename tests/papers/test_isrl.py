@@ -15,7 +15,7 @@ from bench.execution.run import run_sweep
 from bench.papers import SWEEPS
 from bench.papers.isrl import noise, rounds, theory
 from bench.privacy import accounting
-from bench.sweeps.spec import Entry, Sweep, arguments, grid
+from bench.sweeps.spec import Entry, Sweep, arguments, grid, with_computed
 from figures.isrl import gradients
 
 NAMES = ("isrl_odd_even", "isrl_nonsmooth", "isrl_rounds", "isrl_heterogeneity")
@@ -38,7 +38,9 @@ def spent(sweep, entry, row, records):
 
 def by_budget(points, size=1):
     """A few points of each target epsilon and calibration."""
-    return points.groupby(["target_epsilon", "calibration"], group_keys=False).sample(size, random_state=1)
+    return (
+        with_computed(points).groupby(["target_epsilon", "calibration"], group_keys=False).sample(size, random_state=1)
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -178,7 +180,8 @@ def test_runs_of_different_lengths_are_evaluated_at_their_ends(tmp_path):
 def test_the_figure_counts_the_gradients_that_the_methods_declare():
     sweep = WHOLE["isrl_rounds"]
     for entry in sweep.entries.values():
-        for row in entry.points.drop_duplicates(["num_records", "phase_rounds"]).to_dict("records"):
+        points = with_computed(entry.points.drop_duplicates(["num_records", "phase_rounds"]))
+        for row in points.to_dict("records"):
             task, args = blank(row["num_records"]), arguments(entry.method, row)
             cost = silos.cost(task, **args)
             known = {"share": math.nan, "rounds_ratio": math.nan, "num_phases": math.nan, "sampler": "all"} | row | args

@@ -6,7 +6,7 @@ exact: noise that costs the epsilon by exact accounting.
 """
 
 import math
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -14,8 +14,8 @@ import pandas as pd
 from bench.errors import InputError, check_name
 from bench.papers.isrl import theory
 from bench.privacy.accounting import noise_multiplier, safe
-from bench.privacy.events import REPLACE, full_gaussian
-from bench.sweeps.spec import grid
+from bench.privacy.events import REPLACE, fixed_size_gaussian, full_gaussian
+from bench.sweeps.spec import Later, grid
 
 PUBLISHED, EXACT, SILENT = "published", "exact", "no noise"
 
@@ -40,6 +40,25 @@ def noise(epsilon: float, calibration: str, uses: int, delta: float) -> float:
     if calibration == PUBLISHED:
         return safe(theory.zcdp_noise_multiplier(epsilon, delta, rounds=uses))
     return math.sqrt(uses) * _exact(epsilon, delta)
+
+
+@cache
+def _sampled(epsilon: float, rate: float, rounds: int, delta: float) -> float:
+    """sigma for messages of this share of the records, drawn afresh in every round."""
+    release = partial(fixed_size_gaussian, sampling_rate=rate, delta=delta)
+    return 0.0 if math.isinf(epsilon) else noise_multiplier(epsilon, release, rounds)
+
+
+def in_small_batches(points: pd.DataFrame, delta: float) -> pd.DataFrame:
+    """Return the points with the smallest batch that the theorems' noise allows, and with noise that costs the epsilon
+    by exact accounting; without noise a batch is one record.
+    """
+    batches, sigmas = [], []
+    for epsilon, n, rounds in zip(*(points[c] for c in ("target_epsilon", "num_records", "phase_rounds")), strict=True):
+        rate = 0.0 if math.isinf(epsilon) else theory.smallest_rate(epsilon, delta, rounds)
+        batches.append(max(1, math.ceil(n * rate)))
+        sigmas.append(Later(_sampled, (epsilon, batches[-1] / n, rounds, delta)))
+    return points.assign(batch_size=batches, noise_multiplier=sigmas)
 
 
 def budgets(epsilons, calibrations) -> pd.DataFrame:

@@ -11,20 +11,23 @@ from bench.algorithms import ALGORITHMS
 from bench.algorithms.parts.silos import total_rounds
 from bench.data.tasks import quadratic
 from bench.papers.isrl import theory
-from bench.papers.isrl.noise import EXACT, budgets, with_noise
+from bench.papers.isrl.noise import EXACT, budgets, in_small_batches, with_noise
 from bench.sweeps.spec import Entry, Sweep, grid, thin, with_tasks
 
 TRIALS = 40
+SILOS, SOME = quadratic.NUM_CLIENTS, 12  # that answer in a round
 RECORDS = [128, 512, 2048]  # of a silo
 EPSILONS = [4.0, 16.0]
 DELTA = 1e-6
 TOTAL_ROUNDS = [1, 2, 4, 8, 16, 32, 64, 128]
 STEPS = [float(f"{10 ** (k / 5):.3g}") for k in range(-10, 8)]
+SMALL_BATCH_RECORDS = 512  # the most: with 2,048, N n rounds would take hours
+SMALL_BATCH_ROUNDS = [SILOS * 4**k for k in range(1, 5)] + [SILOS * SMALL_BATCH_RECORDS]  # cut to N n
+SMALL_BATCH_STEPS = [float(f"{10 ** (k / 4):.3g}") for k in range(-16, 2)]
 FEWER_STEPS = [STEPS[0], *STEPS[2::3]]  # of the methods that are tuned over lambda as well
 LAMBDAS = [0.01, 0.1, 1.0, 10.0, 100.0]  # times the theorem's
 FALLING = 2**-1.5  # R_i of the theorems fall as 1 / sqrt(lambda_i), lambda_i grows by 2^3
 SPREADS = [0.0, 0.5, 1.0, 2.0]  # of the silos' models around w*, where |w*| = 1
-SILOS, SOME = quadratic.NUM_CLIENTS, 12  # that answer in a round
 
 
 def isrl_rounds(scale: str) -> Sweep:
@@ -32,8 +35,9 @@ def isrl_rounds(scale: str) -> Sweep:
 
     One-pass MB-SGD, also accelerated, which is the earlier algorithm for silos that differ; localized with MB-SGD, with
     the accelerated method (Algorithm 2) or with its stages (Algorithm 5; together Algorithm 1) inside, tau, p and
-    R_i / R_1 as in Theorem C.1, lambda tuned around its value there; and MB-SGD and the accelerated method over all
-    records in every round.
+    R_i / R_1 as in Theorem C.1, lambda tuned around its value there; MB-SGD and the accelerated method over all
+    records in every round; and MB-SGD with small batches in up to N n rounds, which is the earlier algorithm for silos
+    with one distribution.
     """
     named = grid(num_records=RECORDS)
     named["task"] = named["num_records"].map("quadratic_{}".format)
@@ -41,7 +45,10 @@ def isrl_rounds(scale: str) -> Sweep:
         name="isrl_rounds",
         reproduces="Gao et al. 2024, Theorem 2.1, measured (communication rounds; not in the paper)",
         tasks={f"quadratic_{n}": partial(quadratic.quadratic, num_records=n) for n in RECORDS},
-        entries=_methods(named, SILOS, quadratic.LIPSCHITZ),
+        entries={
+            **_methods(named, SILOS, quadratic.LIPSCHITZ),
+            "Small batches": _small_batches(named[named["num_records"] <= SMALL_BATCH_RECORDS]),
+        },
         num_rounds=total_rounds,
         eval_every=None,
         delta=DELTA,
@@ -49,7 +56,8 @@ def isrl_rounds(scale: str) -> Sweep:
         trials=TRIALS,
         notes="the paper proves bounds on rounds and measures none",
     )
-    return {"paper": paper, "laptop": paper, "smoke": _smoke(paper, num_records=[128])}[scale]
+    few = {"phase_rounds": [8, SMALL_BATCH_ROUNDS[0]], "step_size": [*STEPS[8:12:3], SMALL_BATCH_STEPS[13]]}
+    return {"paper": paper, "laptop": paper, "smoke": _smoke(paper, num_records=[128], **few)}[scale]
 
 
 def isrl_heterogeneity(scale: str) -> Sweep:
@@ -115,6 +123,21 @@ def _methods(tasks: pd.DataFrame, answering: int, lipschitz: float) -> dict[str,
         "Localized accelerated": entry("localized", phased, solver="accelerated"),
         "Localized multi-stage": entry("localized", phased, solver="multistage"),
     }
+
+
+def _small_batches(tasks: pd.DataFrame) -> Entry:
+    """Return the earlier algorithm for silos with one distribution: in every round a silo draws a batch as small as its
+    noise formula allows, and the answer is the mean of all iterates.
+    """
+    budget = budgets(EPSILONS, [EXACT]).merge(tasks.drop(columns="task"), how="cross")
+    free = budget.merge(grid(phase_rounds=SMALL_BATCH_ROUNDS, step_size=SMALL_BATCH_STEPS), how="cross")
+    free = free.assign(num_sampled=SILOS, clip_norm=quadratic.LIPSCHITZ, sampler="fixed")
+
+    def complete(points: pd.DataFrame) -> pd.DataFrame:
+        rounds = points["phase_rounds"].clip(upper=SILOS * points["num_records"])
+        return in_small_batches(with_tasks(points.assign(phase_rounds=rounds, num_averaged=rounds), tasks), DELTA)
+
+    return Entry(ALGORITHMS["minibatch_sgd"], free, complete=complete, computed=("noise_multiplier", "batch_size"))
 
 
 def _of_theorem(points: pd.DataFrame, answering: int, lipschitz: float) -> pd.DataFrame:

@@ -54,12 +54,13 @@ def test_rounds_to_the_target_are_the_fewest_that_reach_it():
 
 
 def test_gradients_are_those_of_the_schedule():
-    """n = 128 in 25 silos, 16 rounds: one pass; 16 passes; or 64 records for 16 rounds, 32 for 8, 16 for 4."""
+    """n = 128 in 25 silos, 16 rounds: one pass; 16 passes; 64 records for 16 rounds, 32 for 8, 16 for 4;
+    or 16 batches of two."""
     table = isrl_gradients.table(rounds_runs())
     rows = table[(table["num_records"] == 128) & (table["num_rounds"] == 16) & (table["target_epsilon"] == 4)]
     localized = 64 * 16 + 32 * 8 + 16 * 4
     expected = {"One-pass MB-SGD": 128, "One-pass accelerated": 128}
-    expected |= {"Multi-pass MB-SGD": 128 * 16, "Accelerated": 128 * 16}
+    expected |= {"Multi-pass MB-SGD": 128 * 16, "Accelerated": 128 * 16, "Small batches": 2 * 16}
     expected |= dict.fromkeys(("Localized MB-SGD", "Localized accelerated", "Localized multi-stage"), localized)
     assert rows.set_index("algorithm")["gradients"].to_dict() == {name: 25 * n for name, n in expected.items()}
     numbers = isrl_gradients.table(rounds_runs()).drop(columns="gradients")
