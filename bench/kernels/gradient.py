@@ -12,7 +12,7 @@ from jax import Array
 from jaxtyping import Bool, Float, Int32, PRNGKeyArray, PyTree
 
 from bench.kernels import draws, sparse
-from bench.kernels.platforms import unless
+from bench.kernels.platforms import made_once, unless
 
 # Within one call, all pytrees have the same structure.
 Tree = PyTree[Float[Array, "..."], " T"]
@@ -185,7 +185,7 @@ def gaussian_like(key: PRNGKeyArray, tree: Tree) -> Tree:
     leaves, structure = jax.tree.flatten(tree)
     keys = jax.random.split(key, len(leaves))
     noise = [draws.normal(k, leaf.shape, leaf.dtype) for k, leaf in zip(keys, leaves, strict=True)]
-    return jax.tree.unflatten(structure, noise)
+    return made_once(jax.tree.unflatten(structure, noise))
 
 
 def gaussian_rows_like(

@@ -33,6 +33,14 @@ def by_platform(cpu: T, accelerator: T) -> T:
     return cpu if on_cpu() else accelerator
 
 
+def made_once(values: T) -> T:
+    """Return the values, made once for all vmapped points that use them.
+
+    XLA for CPUs would otherwise fuse the work into the loop over the points, which then repeats it.
+    """
+    return by_platform(jax.lax.optimization_barrier, lambda same: same)(values)
+
+
 def in_turn(function: Callable, together: Callable | None = None) -> Callable:
     """Return the function with its vmapped calls made one after the other on a CPU.
 

@@ -63,13 +63,14 @@ def transposed_product(
 ) -> Float[Array, "{rows.num_features} output"]:
     """Return X^T A for rows X [..., feature] and coefficients A of the same rows."""
     flat, coefficients = rows.flat(), coefficients.reshape(-1, coefficients.shape[-1])
-    empty = jnp.zeros((rows.num_features, coefficients.shape[-1]))
 
     def by_words(words, small):
         sums = jnp.matmul(small.T, coefficients, precision="highest")
-        return empty.at[words].add(sums, mode="drop", unique_indices=True, indices_are_sorted=True)
+        is_used = _words_used(flat)
+        return jnp.where(is_used[:, None], sums[jnp.cumsum(is_used) - 1], 0)
 
     def by_entries():
+        empty = jnp.zeros((rows.num_features, coefficients.shape[-1]))
         return empty.at[flat.index].add(flat.value[..., None] * coefficients[:, None, :])
 
     return _by_words_or_entries(flat, by_words, by_entries)
