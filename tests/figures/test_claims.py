@@ -1,5 +1,6 @@
 """Claims of any paper: what they have to say, what is judged, printed and written, and a check that stops."""
 
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +9,11 @@ import pytest
 from few import keep
 from made_up_runs import digit_runs, judge, synthetic_runs, write
 
-from figures import PAPERS, claims
+from bench.papers import PAPERS as NAMES
+from figures import FIGURES, PAPERS, claims
 from figures.ppsgd.claims import CLAIMS as ALL_CLAIMS
 from figures.shared.margins import every, paired
+from figures.shared.published import numbers
 from figures.shared.verdicts import (
     AS_GIVEN,
     ERROR,
@@ -29,6 +32,20 @@ from figures.shared.verdicts import (
 SYNTHETIC, DIGITS = synthetic_runs(), digit_runs()
 SHORT = SYNTHETIC[SYNTHETIC["rounds"] <= 200]
 EVERY = [(name, claim) for name, paper in PAPERS.items() for claim in paper.claims]
+
+
+def test_every_paper_says_who_it_is():
+    assert tuple(PAPERS) == NAMES
+    for name, paper in PAPERS.items():
+        assert paper.name == name
+        assert all(figure.startswith(f"{name}_") for figure in paper.figures)
+        assert all(words.strip() for words in paper[1:8])
+        own = all(paper.cited in figure.about.replace("\n", " ") for figure in paper.figures.values())
+        assert own or name in ("pfl", "server_steps")  # the figures of the last are of three papers, and name them
+        package = f"figures.{name}"
+        published = set(numbers(package)["figure"]) if (files(package) / "published.csv").is_file() else set()
+        assert published <= set(paper.figures)
+    assert len(FIGURES) == sum(len(paper.figures) for paper in PAPERS.values())
 
 
 def test_every_claim_says_what_the_paper_states_and_where_or_is_ours():

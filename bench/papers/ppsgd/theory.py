@@ -22,6 +22,7 @@ on one deviation.
 """
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -111,9 +112,10 @@ def everybody(
     return _guarantee(alpha, smoothness * max(p, r / num_clients), norm, variance, num_rounds)
 
 
-def weighted(
+def sampled(
     alpha: float,
     *,
+    by_example: bool,
     sizes,
     rate: float,
     num_rounds: int,
@@ -126,53 +128,31 @@ def weighted(
     gradient_norms=0.0,
     as_printed: bool = False,
 ) -> Guarantee:
-    """Return the guarantee of Theorem 5.2, for Algorithm 2: Poisson sampling, sums, risk weighted by minibatches.
+    """Return the guarantee for Poisson sampling: of Theorem 5.2, for Algorithm 2, or of Theorem B.4, for Algorithm 3.
 
     Args:
+        by_example: whether users' gradients are sums, and the risk is weighted by minibatches (Theorem 5.2); else
+            gradients are means, and the risk is averaged over users.
         sizes: m_i, minibatches, [user].
         rate: q.
         num_rounds: T.
         variance_w, variance_local: of one example's gradients at z*, by user or the same for all.
         gradient_norms: |grad_w f_i| at z*, by user; 0 for the additive model.
-        noise_std: sigma_zeta, of the noise on the sum of gradients over q M.
+        noise_std: sigma_zeta, of the noise on the sum over q D, with D the sum of m_i, or the number of users.
         as_printed: with the smoothness of the statement in place of the proof's.
         alpha, smoothness, norm, dimension: as for `everybody`.
     """
     m, (p, r) = np.asarray(sizes, float), weights(alpha)
-    M, shape = m.sum(), (m.size,)
-    mean_w, mean_local = (np.sum(m * np.broadcast_to(v, shape)) / M for v in (variance_w, variance_local))
-    sampling = np.sum(rate * (1 - rate) * m**2 * np.broadcast_to(gradient_norms, shape) ** 2) / M
-    variance = (p * mean_w + p * sampling + r * mean_local) / (rate * M) + p * dimension * noise_std**2
-    share = m.max() / (M if as_printed else rate * M)
+    c = m if by_example else np.ones_like(m)  # the coefficient of a user's mean gradient
+    D = c.sum()
+    mean_w, mean_local = (np.sum(c**2 * np.broadcast_to(v, m.shape) / m) / D for v in (variance_w, variance_local))
+    sampling = np.sum(rate * (1 - rate) * c**2 * np.broadcast_to(gradient_norms, m.shape) ** 2) / D
+    variance = (p * mean_w + p * sampling + r * mean_local) / (rate * D) + p * dimension * noise_std**2
+    share = c.max() / (D if as_printed else rate * D)
     return _guarantee(alpha, smoothness * max(p + p * share, r * share), norm, variance, num_rounds)
 
 
-def averaged(
-    alpha: float,
-    *,
-    sizes,
-    rate: float,
-    num_rounds: int,
-    smoothness: float,
-    norm: float,
-    variance_w,
-    variance_local,
-    dimension: int,
-    noise_std: float,
-    gradient_norms=0.0,
-    as_printed: bool = False,
-) -> Guarantee:
-    """Return the guarantee of Theorem B.4, for Algorithm 3: Poisson sampling, means, risk averaged over users.
-
-    Arguments as for `weighted`; noise_std is that of the noise on the sum of users' means over q N.
-    """
-    m, (p, r) = np.asarray(sizes, float), weights(alpha)
-    N, shape = m.size, (m.size,)
-    mean_w, mean_local = (np.mean(np.broadcast_to(v, shape) / m) for v in (variance_w, variance_local))
-    sampling = np.mean(rate * (1 - rate) * np.broadcast_to(gradient_norms, shape) ** 2)
-    variance = (p * mean_w + p * sampling + r * mean_local) / (rate * N) + p * dimension * noise_std**2
-    share = 1 / (N if as_printed else rate * N)
-    return _guarantee(alpha, smoothness * max(p + p * share, r * share), norm, variance, num_rounds)
+weighted, averaged = partial(sampled, by_example=True), partial(sampled, by_example=False)
 
 
 def _guarantee(
