@@ -3,24 +3,20 @@
 import sys
 from pathlib import Path
 
-import jax
 import numpy as np
 import pytest
-from tiny_sweeps import WALK, sweep_of
+from tiny_sweeps import WALK
 
 import bench
 from bench import __main__ as command
-from bench.algorithms.base import Algorithm, State
 from bench.algorithms.loading import load_method
 from bench.comparison.plan import make_plan
 from bench.comparison.request import make_request
 from bench.data.files import DataFiles
 from bench.data.read.tables import client_table
 from bench.errors import InputError, cut, shown, unknown_name
-from bench.execution.run import run_sweep
 from bench.files import cache_folder
 from bench.store.store import LOCK, Store
-from bench.sweeps.spec import Entry, grid
 
 ROOT = Path(__file__).parent.parent
 
@@ -47,7 +43,7 @@ def test_a_field_of_a_method_that_cannot_be_shown_is_named(field):
         load_method(WALK._replace(**{field: Mute()}))
 
 
-@pytest.mark.parametrize("name", ["", "a" * 5000, "compare/" + "a" * 5000])
+@pytest.mark.parametrize("name", ["", "a" * 5000, "compare/mine"])
 def test_results_whose_name_no_folder_can_have(name, tmp_path):
     with pytest.raises(InputError, match="is not the name of results"):
         bench.load(name, results=tmp_path)
@@ -66,27 +62,6 @@ def test_a_csv_file_that_cannot_be_read_says_what_to_do(content, tmp_path):
     with pytest.raises(InputError, match=r"t\.csv.*: save it as UTF-8 text with a header line") as one:
         read(path)
     assert "\n" not in str(one.value)
-
-
-def fails(value):
-    raise ValueError("my own mistake\nand a second line")
-
-
-def calls_back(task, *, step_size: bench.Scalar, noise_multiplier: bench.Scalar = 1.0) -> Algorithm:
-    def one_round(key, state):
-        step = jax.pure_callback(fails, jax.ShapeDtypeStruct((), step_size.dtype), step_size)
-        return State((), state.variables + step), {}
-
-    return Algorithm(lambda key: State((), task.init_params), one_round, lambda state: state.variables)
-
-
-def test_a_callback_that_raises_is_named_and_leaves_no_rows(tmp_path, capfd):
-    method = WALK._replace(make=calls_back)
-    sweep = sweep_of({"Calls back": Entry(method, grid(step_size=[0.1]))})
-    with pytest.raises(InputError, match=r"a callback of calls_back or of .* fails: ValueError: my own mistake$"):
-        run_sweep(sweep, scale="smoke", out=tmp_path)
-    assert "Traceback" not in capfd.readouterr().err
-    assert not any(tmp_path.glob("smoke/*/part-*"))
 
 
 def test_a_store_that_failed_keeps_what_was_there(tmp_path):

@@ -117,24 +117,6 @@ def test_python_calls_are_refused_in_words(call, said, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "content", [b"", bytes(100), b'algorithm,"rank\n1,2', b"<html>\n", b"\xff\xfe\x00", b"a,b\n1,2\n"]
-)
-def test_a_damaged_table_of_a_comparison_is_named(tmp_path, content):
-    folder = tmp_path / "compare" / "mine"
-    folder.mkdir(parents=True)
-    (folder / "comparison.csv").write_bytes(content)
-    with pytest.raises(InputError, match=r"comparison.csv is damaged: run the comparison again"):
-        bench.load("compare/mine", results=tmp_path)
-
-
-def test_a_commit_that_looks_like_a_number_is_read_as_text(tmp_path):
-    folder = tmp_path / "compare" / "mine"
-    folder.mkdir(parents=True)
-    (folder / "comparison.csv").write_text("algorithm,target_epsilon,rank,commit\nmine,1,1,09351561e448\n")
-    assert bench.load("compare/mine", results=tmp_path)["commit"].tolist() == ["09351561e448"]
-
-
-@pytest.mark.parametrize(
     "change", ['"delta": NaN', '"neighbors": ["x"]', '"seeds": 0', '"rounds": 3.5', '"epsilons": []']
 )
 def test_a_damaged_protocol_is_named(tmp_path, change):

@@ -27,7 +27,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from bench.analysis import cut_off, metric_limits
+from bench.analysis import metric_limits
 from bench.errors import InputError
 
 Look = dict[str, Any]  # the properties that distinguish a line or a patch, by name
@@ -496,15 +496,14 @@ def ticks(ax: Axes, values: Sequence[float], **scale) -> None:
     ax.xaxis.set_minor_locator(NullLocator())
 
 
-CUT = "Curves or intervals that go beyond a panel are cut off there."
 UNEQUAL = "(more of some numbers than of others)"
 
 
 def footer(
     figure: Sheet, table: pd.DataFrame, *notes: str, differs: str = "", bands: str = "bands", unequal: str = UNEQUAL
 ) -> None:
-    """Write under the figure, in at most two lines, its repetitions and what differs from the paper. Source, scale,
-    further notes and where panels cut something off are kept in `figure.notes`.
+    """Write under the figure, in at most two lines, its repetitions and what differs from the paper. Source, scale
+    and further notes are kept in `figure.notes`.
 
     A table of geometric means declares them in a column "mean". The scale of a comparison is empty, since it has none.
 
@@ -524,10 +523,9 @@ def footer(
     named = all(name in str(facts["source"]) for name in str(facts["task"]).split(", "))
     task = "" if named else f" (task {facts['task']})"
     scale = f" Scale: {facts['scale']}." if facts["scale"] else ""
-    cut = CUT if any(cut_off.goes_beyond(ax) for ax in figure.axes) else ""
     below = " ".join(sentence for sentence in (intervals, differs) if sentence)
     figure.notes = " ".join(
-        sentence for sentence in (f"Data: {facts['source']}{task}.{scale}", below, *notes, cut) if sentence
+        sentence for sentence in (f"Data: {facts['source']}{task}.{scale}", below, *notes) if sentence
     )
     if _printed_width.get() is not None:
         return  # the caption contains it

@@ -12,9 +12,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from bench.comparison.defaults import COMPARISON, LONGEST_NAME
+from bench.comparison.defaults import LONGEST_NAME
 from bench.errors import InputError, shown, unknown_name
-from bench.files import AS_TEXT, check_writable
+from bench.files import check_writable
 from bench.inputs.options import Out, Scale, Workers
 from bench.store import KEPT, SCALES, SMOKE, kind_of, of_scale
 
@@ -48,14 +48,12 @@ def run(
         int | str | None,
         "In place of workers, divide the clients of each run over so many devices of this machine, or auto: all.",
     ] = None,
-    fresh: bool = False,
     quiet: bool = False,
     rows: bool = True,
 ) -> "pd.DataFrame":
     """Run the missing points of sweeps. What is interrupted, at any time, goes on when it is repeated.
 
     Args:
-        fresh: first move all existing results of the sweeps aside.
         quiet: whether nothing is printed while it runs; errors are raised in any case.
         rows: whether to return the rows, which may need much memory.
 
@@ -95,8 +93,7 @@ def run(
     todo = [chosen(SWEEPS, sweep, scale, **arguments) for sweep in names]
     use_compilation_cache()
     with pool_of(workers, devices, quiet) as pool:
-        options = {"out": out, "fresh": fresh, "pool": pool}
-        run_all([upcoming_of(choice, scale, **options) for choice in todo], pool, most=chunk)
+        run_all([upcoming_of(choice, scale, out=out, pool=pool) for choice in todo], pool, most=chunk)
     for choice in todo:
         if rounds is not None and (unchanged := keeping_rounds(choice.selection)):
             pool.command.say(f"the number of rounds does not change {', '.join(unchanged)}, which set their own")
@@ -125,13 +122,12 @@ def upcoming_of(
     scale: str,
     *,
     out: str | os.PathLike,
-    fresh: bool,
     pool: "Pool",
 ) -> "Opener":
     """Return the chosen sweep for `run_all`.
 
     Args:
-        choice, scale, out, fresh, pool: what to run, and where.
+        choice, scale, out, pool: what to run, and where.
     """
     from bench.execution.chosen import requested
     from bench.execution.run import opened
@@ -143,8 +139,8 @@ def upcoming_of(
         check_writable(Path(out))
         sweep = choice.sweep
         if choice.request is not None:
-            sweep = requested(SWEEPS, requests.prepare(folder, choice.request, fresh=fresh), choice.selection.name)
-        options = {"full_sweep": sweep, "other_scales": choice.other_scales, "scale": scale, "out": out, "fresh": fresh}
+            sweep = requested(SWEEPS, requests.prepare(folder, choice.request), choice.selection.name)
+        options = {"full_sweep": sweep, "other_scales": choice.other_scales, "scale": scale, "out": out}
         return opened(choice.selection, stack, **options, pool=pool)
 
     return open_sweep
@@ -158,17 +154,17 @@ def load(
     where: str | None = None,
     results: str | os.PathLike = "results",
 ) -> "pd.DataFrame":
-    """Load the rows of a sweep, or the table of a comparison, that has been run.
+    """Load the rows of a sweep that has been run.
 
     Args:
-        name: of the sweep, of a folder with your own values, or of a comparison, "compare/NAME".
+        name: of the sweep, or of a folder with your own values.
         scale: "smoke" for smoke runs; by default whatever else has been run, or else these.
         columns: only these columns, in this order, which takes less memory; default all.
         where: only rows that satisfy this condition on columns, such as "noise_multiplier <= 10 and trial == 0".
         results: the folder.
 
     Returns:
-        One row per run and evaluation; for a comparison, one row per method and epsilon.
+        One row per run and evaluation.
 
     Raises:
         InputError: where there are no such results, or no such column.
@@ -179,11 +175,10 @@ def load(
     chosen = [columns] if isinstance(columns, str) else None if columns is None else list(columns)
     folder = _folder(name, scale, Path(results))
     needed = None if chosen is None else {*chosen, *(names(where) if where else ())}
-    rows = _table(folder) if folder.is_file() else part_files.read(folder, only=needed)
+    rows = part_files.read(folder, only=needed)
     for column in sorted(needed or ()):
         if column not in rows:
-            rows = rows if folder.is_file() else part_files.read(folder)
-            raise unknown_name(f"column of {name}", column, map(str, rows))
+            raise unknown_name(f"column of {name}", column, map(str, part_files.read(folder)))
     if where is not None:
         rows = _where(rows, where)
     return rows if chosen is None else rows[chosen]
@@ -200,15 +195,9 @@ def _where(rows: "pd.DataFrame", where: str) -> "pd.DataFrame":
 
 
 def _folder(name: str, scale: str | None, results: Path) -> Path:
-    """Return the folder of the results of a sweep, or the CSV file of a comparison."""
-    kind, _, comparison = name.partition("/")
-    if not name or len(name.encode(errors="replace")) > len("compare/") + LONGEST_NAME:
-        raise InputError(f"{shown(name)} is not the name of results: give that of a sweep, or compare/NAME")
-    if comparison:
-        path = results / kind / comparison / f"{COMPARISON}.csv"
-        if not path.is_file():
-            raise InputError(f"there is no comparison in {path.parent}: first run `python -m bench compare`")
-        return path
+    """Return the folder of the results of a sweep."""
+    if not name or "/" in name or len(name.encode(errors="replace")) > LONGEST_NAME:
+        raise InputError(f"{shown(name)} is not the name of results: give that of a sweep")
     if scale is not None and scale not in SCALES:
         raise unknown_name("scale", scale, SCALES)
     present = [kind for kind in (KEPT, SMOKE) if (results / kind / name).is_dir()]
@@ -222,25 +211,6 @@ def _folder(name: str, scale: str | None, results: Path) -> Path:
         if scale is None:
             raise InputError(f"there are no results of {name} in {results}: first run `python -m bench run {name}`")
     return results / kind / name
-
-
-def _table(path: Path) -> "pd.DataFrame":
-    """Return the table of a comparison.
-
-    Raises:
-        InputError: where it is damaged.
-    """
-    import pandas as pd
-
-    try:
-        table = pd.read_csv(path, dtype=AS_TEXT)
-        named = {"algorithm", "target_epsilon", "rank"} <= {*table}
-        complete = named and not table.empty and table["algorithm"].notna().all()
-    except ValueError:  # all errors of pandas' parser are
-        complete = False
-    if not complete:
-        raise InputError(f"{path} is damaged: run the comparison again")
-    return table
 
 
 def merge(

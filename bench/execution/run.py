@@ -88,7 +88,6 @@ def run_sweep(
     scale: str,
     out: str | os.PathLike,
     full_sweep: Sweep | None = None,
-    fresh: bool = False,
     keep_others: bool = False,
     most: int | None = None,
     shared_sizes: bool = False,
@@ -102,7 +101,6 @@ def run_sweep(
         out: the results folder, in which `bench.store.of_scale` has a folder for the parts.
         full_sweep: the sweep of which `sweep` is a selection; results of points that it does not have are outdated and
             moved aside. Default: `sweep` itself.
-        fresh: set everything aside first.
         keep_others: whether results of other points stay where they are.
         most: the largest number of points in a chunk; default as many as fit. Affects results only by rounding.
         shared_sizes: compile for rounded numbers of points, so that many small selections of one sweep share their
@@ -116,7 +114,7 @@ def run_sweep(
         InputError: for a value out of range, a results folder that cannot be used, or points on which two workers died;
             all other points have been run then.
     """
-    options = {"scale": scale, "out": out, "full_sweep": full_sweep, "fresh": fresh, "keep_others": keep_others}
+    options = {"scale": scale, "out": out, "full_sweep": full_sweep, "keep_others": keep_others}
     with nullcontext(pool) if pool else Pool() as workers:
         open_sweep = partial(opened, sweep, pool=workers, silent=shared_sizes, **options)
         return run_all([open_sweep], workers, most=most, shared_sizes=shared_sizes)
@@ -130,7 +128,6 @@ def opened(
     out: str | os.PathLike,
     full_sweep: Sweep | None = None,
     other_scales: Sequence[Sweep] = (),
-    fresh: bool = False,
     keep_others: bool = False,
     pool: Pool,
     silent: bool = False,
@@ -138,7 +135,7 @@ def opened(
     """Hold the folder of a sweep, and find out what is missing.
 
     Args:
-        sweep, scale, out, full_sweep, fresh, keep_others, pool: as for `run_sweep`.
+        sweep, scale, out, full_sweep, keep_others, pool: as for `run_sweep`.
         other_scales: sweeps whose results the same folder may have, such as this one at another scale.
         stack: receives what ends the work on the sweep.
         silent: whether a sweep with nothing to do says nothing.
@@ -156,8 +153,6 @@ def opened(
         for method in {point.method.make: point.method for point in group}.values():
             devices.check(method, tasks[name], pool.devices)
     store = stack.enter_context(Store(folder))
-    if fresh:
-        store.clear()
     everything = list(chain(*points.values()))
 
     def further() -> dict[str, Shape]:

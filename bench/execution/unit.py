@@ -12,7 +12,7 @@ from bench.data.task import Task
 from bench.execution.memory import ran_out
 from bench.execution.progress import Increment, Report
 from bench.execution.snapshots import Snapshots
-from bench.sweeps import devices, diagnose, engine
+from bench.sweeps import devices, engine
 from bench.sweeps.points import Point
 from bench.sweeps.rows import Origin, rows_of
 
@@ -124,18 +124,17 @@ class Trainer:
             what = f"{len(points)} points x {len(runs)} seeds" if num_runs > 1 else "a run"
             what = f"{unit.task.name}: {what} of {first.algorithm}"
             watch = _Watch(report, what, num_runs, first.num_rounds, snapshots)
-            with diagnose.calling_back(f"{program.name} or of {unit.task.name}"):
-                metrics = engine.run_chunk(
-                    program,
-                    fitted.step,
-                    task,
-                    engine.run_keys(*np.array(runs, np.int32).T),
-                    hypers,
-                    num_evals=first.num_rounds // first.eval_every,
-                    chunk=chunk,
-                    on_block=watch.count,
-                    begun=watch.begun,
-                )
+            metrics = engine.run_chunk(
+                program,
+                fitted.step,
+                task,
+                engine.run_keys(*np.array(runs, np.int32).T),
+                hypers,
+                num_evals=first.num_rounds // first.eval_every,
+                chunk=chunk,
+                on_block=watch.count,
+                begun=watch.begun,
+            )
         except (MemoryError, jax.errors.JaxRuntimeError) as error:
             if not ran_out(error):
                 raise

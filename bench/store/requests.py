@@ -92,21 +92,20 @@ def write_request(folder: Path, request: GridRequest) -> None:
     write(folder / REQUEST, f"{json.dumps(request._asdict(), indent=1)}\n".encode())
 
 
-def prepare(folder: Path, request: GridRequest, *, fresh: bool = False) -> GridRequest:
+def prepare(folder: Path, request: GridRequest) -> GridRequest:
     """Create the folder of a request, or add it to the results of others of its kind.
 
     Returns:
         The request for all values of the folder.
 
     Raises:
-        InputError: where the folder holds other results, unless all of it is to be set aside (`fresh`); where it cannot
-            be written.
+        InputError: where the folder holds other results, or cannot be written.
     """
     with Store(folder):
-        stored = read_request(folder) if not fresh else None
+        stored = read_request(folder)
         if stored is not None and stored.kind == request.kind:
             request = stored.joined(request)
-        elif parts_in(folder) and not fresh:
+        elif parts_in(folder):
             raise InputError(f"{folder} holds other results: choose another --name, or move the folder elsewhere")
         if request != stored:
             write_request(folder, request)

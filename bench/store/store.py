@@ -186,14 +186,6 @@ class Store:
         write(path, content)
         return path
 
-    def clear(self) -> None:
-        """Set everything aside, for a run from the beginning."""
-        paths = parts_in(self.folder)
-        for path in paths:
-            self._set_aside(path, "stale")
-        if paths:
-            self.notes.append(f"{len(paths)} parts are set aside in {self.folder / SET_ASIDE['stale']}")
-
     def replace(self, tables: Sequence[pa.Table]) -> None:
         """Replace all parts by parts with these tables.
 

@@ -3,15 +3,12 @@
 The whole traceback is that of the error's cause.
 """
 
-import logging
-import re
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from bench import errors
 from bench.algorithms.base import Algorithm, State
@@ -19,7 +16,6 @@ from bench.data.task import Task
 from bench.errors import InputError
 
 STATE = "return State(schedule, variables)"
-FRAME = re.compile(r"\n  File [^\n]*(?:\n    [^\n]*)*")  # of a traceback
 
 
 def calling(what: str, task: Task) -> AbstractContextManager[None]:
@@ -87,30 +83,6 @@ def checked_algorithm(algorithm: Any, name: str) -> Algorithm:
     for field in ("init", "round", "params"):
         _check_kind(getattr(algorithm, field), Callable, f"`{field}` of {name} is", "give a function")
     return algorithm
-
-
-@contextmanager
-def calling_back(what: str) -> Iterator[None]:
-    """Turn an error in a user's callback (`jax.pure_callback`, `jax.io_callback`) into an InputError with its last
-    line, in place of the traceback that JAX logs.
-
-    Args:
-        what: whose callback it may be.
-    """
-    logger = logging.getLogger("jax._src.callback")
-    before, logger.disabled = logger.disabled, True
-    try:
-        yield
-    except jax.errors.JaxRuntimeError as error:
-        _, called, text = str(error).partition("error calling callback:")
-        if not called:
-            raise
-        # At exit JAX waits for the last callback on each device and would raise this error again: let it be another.
-        jax.block_until_ready(jax.jit(lambda x: jax.pure_callback(np.asarray, x, x))(jnp.zeros(())))
-        frame = FRAME.split(text)[-1].strip().splitlines()
-        raise InputError(f"a callback of {what} fails: {frame[0] if frame else 'no message'}") from error
-    finally:
-        logger.disabled = before
 
 
 def _check_kind(value: Any, kind: Any, what: str, remedy: str, place: str = "") -> None:

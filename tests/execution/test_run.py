@@ -115,14 +115,6 @@ def test_results_of_other_settings_are_set_aside_with_a_sentence(tmp_path, undis
     assert_same_rows(table(aside), undisturbed)
 
 
-def test_fresh_sets_everything_aside(tmp_path, undisturbed, calls):
-    run(walks(), tmp_path)
-    calls.clear()
-    assert_same_rows(run(walks(), tmp_path, fresh=True), undisturbed)
-    assert calls == [(4, 1), (4, 1)]
-    assert_same_rows(table(tmp_path / "smoke" / "tiny" / "_stale"), undisturbed)
-
-
 def test_another_task_has_a_folder_of_its_own(tmp_path, undisturbed):
     run(walks(), tmp_path)
     run(on_task(walks(), "wide", partial(TASK, delta_std=0.5)), tmp_path)

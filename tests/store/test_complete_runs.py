@@ -142,10 +142,7 @@ def test_rows_of_other_settings_are_set_aside_and_the_others_of_their_part_stay(
 def test_what_is_set_aside_twice_is_kept_twice(tmp_path):
     for _ in range(3):
         fill(tmp_path, "a")
-        with Store(tmp_path) as opened:
-            opened.clear()
-            assert len(opened.notes) == 1
-            assert opened.open_parts(shapes("a")) == set()
+        assert opened_runs(tmp_path, "b")[0] == set()
     assert len(list((tmp_path / "_stale").iterdir())) == 3
     with pytest.raises(InputError, match=r"no results in .*first run `python -m bench run"):
         part_files.read(tmp_path)

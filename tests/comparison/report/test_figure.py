@@ -9,7 +9,6 @@ from scipy import stats
 from tiny_comparison import SMALL, runs_of
 from tiny_comparison import table_of_scores as table_of
 
-from bench import load
 from bench.analysis import significance
 from bench.api import comparisons
 from bench.comparison.report.page import page
@@ -169,7 +168,7 @@ def test_from_python_there_is_a_table_a_picture_and_a_way_back(out):
     assert other.attrs["replaced"]
     assert not [*folder.glob("*in.pdf")]  # which showed the table before
     comparisons.compare("ppsgd", **few, fixed={"personalization": 1.0}, name="files", out=out)
-    back = load("compare/files", results=out)
+    back = pd.read_csv(folder / "comparison.csv")
     np.testing.assert_allclose(back["excess_risk"], table["excess_risk"], rtol=1e-5)
 
 
