@@ -2,31 +2,25 @@
 
 import math
 from collections.abc import Callable
+from itertools import product
 
+import numpy as np
 import pandas as pd
-from made_up_points import made_once, points_of
+from made_up_points import crossed, finish, made_once, of_each, table
 
 EPSILONS = (0.75, 3.0, 18.0)
 ONE_PASS, LOCALIZED, MULTI_PASS = "One-pass MB-SGD", "Localized MB-SGD", "Multi-pass MB-SGD"
 
 
-def _finish(rows: list[dict], sweep: str, task: str) -> pd.DataFrame:
-    runs = pd.DataFrame(rows)
-    settings = [
-        name
-        for name in runs
-        if name not in ("trial", "seed", "train_loss", "test_error", "excess_risk", "epsilon", "epsilon_exact")
-    ]
-    return runs.assign(
-        point=points_of(runs[settings]),
-        sweep=sweep,
-        task=task,
-        source="made up",
-        scale="laptop",
-        commit="0123456789ab",
-        delta=1e-6,
-        rounds=runs["num_rounds"],
-    )
+def _finish(rows: pd.DataFrame, sweep: str, task: str, settings: str) -> pd.DataFrame:
+    known = {"epsilon": rows["target_epsilon"], "epsilon_exact": rows["target_epsilon"], "rounds": rows["num_rounds"]}
+    settings = f"algorithm target_epsilon calibration num_rounds step_size {settings}"
+    return finish(rows, sweep, settings, task=task, delta=1e-6, **known)
+
+
+def _calibration(target_epsilon: pd.Series) -> np.ndarray:
+    """What the methods other than those of `odd_even_runs` are calibrated by."""
+    return np.where(np.isfinite(target_epsilon), "exact", "no noise")
 
 
 def error(algorithm: str, num_sampled: int, epsilon: float, trial: int, rounds: int) -> float:
@@ -40,43 +34,24 @@ def error(algorithm: str, num_sampled: int, epsilon: float, trial: int, rounds: 
 @made_once
 def odd_even_runs(value: Callable = error, trials: int = 3) -> pd.DataFrame:
     """Runs of isrl_odd_even; the setting with step size 1 has the lower loss and the error asked for."""
-    rows = []
-    budgets = [(at, calibration) for at in EPSILONS for calibration in ("published", "exact")] + [
-        (math.inf, "no noise")
-    ]
-    for algorithm in (ONE_PASS, LOCALIZED, MULTI_PASS):
-        kinds = (
-            [("equal", 5, None), ("equal", 35, None)] if algorithm != LOCALIZED else [("equal", 5, 2), ("wide", 5, 1)]
-        )
-        for num_sampled in (25, 18):
-            for at, calibration in budgets:
-                for search, rounds, num_phases in kinds:
-                    for step in (1.0, 2.0):
-                        for trial in range(trials):
-                            for seed in range(2):
-                                err = value(algorithm, num_sampled, at, trial, rounds)
-                                rows.append(
-                                    {
-                                        "algorithm": algorithm,
-                                        "num_sampled": num_sampled,
-                                        "calibration": calibration,
-                                        "target_epsilon": at,
-                                        "search": search,
-                                        "phase_rounds": rounds,
-                                        "num_phases": num_phases,
-                                        "regularization": None if num_phases is None else 1e-3,
-                                        "step_size": step,
-                                        "num_rounds": rounds * (num_phases or 1),
-                                        "trial": trial,
-                                        "seed": seed,
-                                        "train_loss": err + (0.0 if step == 1 else 0.3),
-                                        "test_error": err + (0.0 if step == 1 else -0.1),
-                                        "epsilon": at,
-                                        "epsilon_exact": at * (0.8 if calibration == "published" else 1.0),
-                                    }
-                                )
-    runs = _finish(rows, "isrl_odd_even", "odd_even")
-    return runs.astype({"num_phases": float, "regularization": float})
+    budgets = [*product(EPSILONS, ("published", "exact")), (math.inf, "no noise")]
+    kinds = [(name, "equal", rounds, math.nan) for name in (ONE_PASS, MULTI_PASS) for rounds in (5, 35)]
+    kinds += [(LOCALIZED, "equal", 5, 2.0), (LOCALIZED, "wide", 5, 1.0)]
+    rows = crossed(
+        table("algorithm search phase_rounds num_phases", kinds),
+        table("target_epsilon calibration", budgets),
+        **{"num_sampled": (25, 18), "step_size": (1.0, 2.0), "trial": range(trials), "seed": range(2)},
+    )
+    own, other = of_each(rows, value, "algorithm num_sampled target_epsilon trial phase_rounds"), rows["step_size"] == 2
+    phases, published = rows["num_phases"], rows["calibration"] == "published"
+    rows = rows.assign(
+        regularization=phases.where(phases.isna(), 1e-3),
+        num_rounds=(rows["phase_rounds"] * phases.fillna(1)).astype(int),
+        train_loss=own + 0.3 * other,
+        test_error=own - 0.1 * other,
+        epsilon_exact=rows["target_epsilon"] * np.where(published, 0.8, 1.0),
+    )
+    return _finish(rows, "isrl_odd_even", "odd_even", "num_sampled search phase_rounds num_phases")
 
 
 def alike(algorithm: str, epsilon: float, trial: int) -> float:
@@ -87,33 +62,16 @@ def alike(algorithm: str, epsilon: float, trial: int) -> float:
 @made_once
 def nonsmooth_runs(value: Callable = alike, trials: int = 3) -> pd.DataFrame:
     """Runs of isrl_nonsmooth."""
-    rows = []
-    for algorithm in ("Subgradients", "Convolution", "Moreau envelopes"):
-        for at in (*EPSILONS, math.inf):
-            for step in (1.0, 2.0):
-                for trial in range(trials):
-                    err = value(algorithm, at, trial)
-                    rows.append(
-                        {
-                            "algorithm": algorithm,
-                            "calibration": "exact" if math.isfinite(at) else "no noise",
-                            "target_epsilon": at,
-                            "phase_rounds": 5,
-                            "num_phases": 2,
-                            "regularization": 1e-3,
-                            "step_size": step,
-                            "smoothing_radius": 0.3,
-                            "moreau_smoothness": 1.0,
-                            "num_rounds": 10,
-                            "trial": trial,
-                            "seed": 0,
-                            "train_loss": err + (0.0 if step == 1 else 0.3),
-                            "test_error": err,
-                            "epsilon": at,
-                            "epsilon_exact": at,
-                        }
-                    )
-    return _finish(rows, "isrl_nonsmooth", "odd_even_hinge")
+    methods = ("Subgradients", "Convolution", "Moreau envelopes")
+    rows = crossed(
+        **{"algorithm": methods, "target_epsilon": (*EPSILONS, math.inf), "step_size": (1.0, 2.0)},
+        **{"trial": range(trials), "seed": [0], "phase_rounds": [5], "num_phases": [2], "num_rounds": [10]},
+    )
+    own = of_each(rows, value, "algorithm target_epsilon trial")
+    rows = rows.assign(regularization=1e-3, smoothing_radius=0.3, moreau_smoothness=1.0, test_error=own)
+    rows["calibration"] = _calibration(rows["target_epsilon"])
+    rows["train_loss"] = own + 0.3 * (rows["step_size"] == 2)
+    return _finish(rows, "isrl_nonsmooth", "odd_even_hinge", "")
 
 
 QUADRATIC_METHODS = (
@@ -139,48 +97,31 @@ def risk(algorithm: str, n: int, epsilon: float, rounds: int, trial: int) -> flo
 @made_once
 def rounds_runs(value: Callable = risk, trials: int = 3) -> pd.DataFrame:
     """Runs of isrl_rounds."""
-    return _quadratic_runs(value, trials, "isrl_rounds", (128, 512), (0.5,)).drop(columns="spread")
+    rows = _quadratic(value, trials, (*QUADRATIC_METHODS, SMALL), "num_records", (128, 512))
+    return _finish(rows, "isrl_rounds", "quadratic", "num_records")
 
 
 def heterogeneous_runs(value: Callable, trials: int = 3) -> pd.DataFrame:
     """Runs of isrl_heterogeneity: `value` as `risk`, with the distance in place of the number of records."""
-    return _quadratic_runs(
-        lambda name, n, *rest, spread: value(name, spread, *rest), trials, "isrl_heterogeneity", (512,), (0.0, 1.0, 2.0)
+    rows = _quadratic(value, trials, QUADRATIC_METHODS, "spread", (0.0, 1.0, 2.0)).assign(num_records=512)
+    return _finish(rows, "isrl_heterogeneity", "quadratic", "spread")
+
+
+def _quadratic(value: Callable, trials: int, methods: tuple[str, ...], varied: str, values: tuple) -> pd.DataFrame:
+    rows = crossed(
+        **{"algorithm": methods, "target_epsilon": (4.0, math.inf), "num_rounds": (1, 4, 16, 64)},
+        **{"step_size": (1.0, 2.0), "trial": range(trials), "seed": [0], varied: values},
     )
-
-
-def _quadratic_runs(value: Callable, trials: int, sweep: str, sizes: tuple, spreads: tuple) -> pd.DataFrame:
-    rows = [
-        {
-            "algorithm": algorithm,
-            "calibration": "exact" if math.isfinite(at) else "no noise",
-            "num_records": n,
-            "target_epsilon": at,
-            "num_rounds": rounds,
-            "phase_rounds": rounds,
-            "num_sampled": 25,
-            "spread": spread,
-            "sampler": "once" if "One-pass" in algorithm else "fixed" if algorithm == SMALL else "all",
-            "batch_size": 2 if algorithm == SMALL else 1,
-            "num_phases": 3.0 if "Localized" in algorithm else math.nan,
-            "share": 0.5 if "Localized" in algorithm else math.nan,
-            "rounds_ratio": 0.5 if "Localized" in algorithm else math.nan,
-            "regularization": 1e-3,
-            "theorem_lambda": 1.0,
-            "step_size": step,
-            "trial": trial,
-            "seed": 0,
-            "excess_risk": value(algorithm, n, at, rounds, trial, **({"spread": spread} if len(spreads) > 1 else {}))
-            * (1 if step == 1 else 3),
-            "epsilon": at,
-            "epsilon_exact": at,
-        }
-        for algorithm in (*QUADRATIC_METHODS, *([SMALL] if sweep == "isrl_rounds" else []))
-        for n in sizes
-        for spread in spreads
-        for at in (4.0, math.inf)
-        for rounds in (1, 4, 16, 64)
-        for step in (1.0, 2.0)
-        for trial in range(trials)
-    ]
-    return _finish(rows, sweep, "quadratic")
+    once, localized = (rows["algorithm"].str.contains(words) for words in ("One-pass", "Localized"))
+    small = rows["algorithm"] == SMALL
+    own = of_each(rows, value, f"algorithm {varied} target_epsilon num_rounds trial")
+    halves = np.where(localized, 0.5, math.nan)
+    return rows.assign(
+        calibration=_calibration(rows["target_epsilon"]),
+        phase_rounds=rows["num_rounds"],
+        sampler=np.select([once, small], ["once", "fixed"], "all"),
+        batch_size=np.where(small, 2, 1),
+        num_phases=np.where(localized, 3.0, math.nan),
+        excess_risk=own * np.where(rows["step_size"] == 1, 1, 3),
+        **{"share": halves, "rounds_ratio": halves, "num_sampled": 25, "regularization": 1e-3, "theorem_lambda": 1.0},
+    )
