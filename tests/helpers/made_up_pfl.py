@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
-from made_up_points import made_once, points_of
+from made_up_points import crossed, finish, made_once
 from made_up_runs import at, changed
 
 from bench.papers.pfl.cells import SINGLE_NODE
@@ -73,48 +73,28 @@ def of_claim(claim, splits: pd.DataFrame, clients: pd.DataFrame) -> pd.DataFrame
 
 def runs_of(sweep: str, cells: dict[tuple, float], repetitions: int = REPETITIONS) -> pd.DataFrame:
     """Rows of a sweep with these accuracies, before the first epoch and after the last."""
-    rows = []
-    for key, value in cells.items():
-        said = dict(zip(CELL, key, strict=True))
-        private, k = math.isfinite(said["target_epsilon"]), said["num_clients"]
-        overlap = 1 if k == 1 else 2 if k < 25 else 4
-        for seed in range(repetitions):
-            for rounds in (0, said["total_epochs"]):
-                spent = said["target_epsilon"] if rounds else 0.0
-                rows.append(
-                    said
-                    | {
-                        "sampler": "poisson" if private else "in_order",
-                        "task": f"{said['dataset']}_{said['algorithm']}_{k}".lower(),
-                        "trial": seed,
-                        "seed": seed,
-                        "rounds": rounds,
-                        "num_rounds": said["total_epochs"],
-                        "test_accuracy": value + jitter(seed) if rounds else 0.1,
-                        "test_loss": 1.0 - value,
-                        "noise_multiplier": 3 / said["target_epsilon"] if private else 0.0,
-                        "epsilon": spent,
-                        "epsilon_rdp": 1.05 * spent,
-                        "epsilon_average": (1 + 0.1 * (overlap - 1)) * spent,
-                        "epsilon_worst": (overlap + 0.1 * seed * (k > 1)) * spent,
-                    }
-                )
-    runs = pd.DataFrame(rows)
-    return runs.assign(
-        point=points_of(runs[CELL]),
-        sweep=sweep,
-        source="made up",
-        scale="laptop",
-        commit="0123456789ab",
-        privacy_unit="example",
-        neighbors="add-or-remove one",
-        delta=1e-5,
-        clip_norm=1.0,
-        step_size=0.3,
-        momentum=0.5,
-        batch_size=64,
-        data_share=1.0,
+    given = pd.DataFrame([(*key, value) for key, value in cells.items()], columns=[*CELL, "value"])
+    rows = crossed(given, seed=range(repetitions), ended=(False, True))
+    target, clients, ended = rows["target_epsilon"], rows["num_clients"], rows["ended"]
+    private, spent = np.isfinite(target), target.where(ended, 0.0)
+    overlap = np.select([clients == 1, clients < 25], [1, 2], 4)
+    names = rows["dataset"] + "_" + rows["algorithm"] + "_" + clients.astype(str)
+    rows = rows.assign(
+        sampler=np.where(private, "poisson", "in_order"),
+        rounds=rows["total_epochs"] * ended,
+        num_rounds=rows["total_epochs"],
+        test_accuracy=(rows["value"] + jitter(rows["seed"])).where(ended, 0.1),
+        test_loss=1.0 - rows["value"],
+        noise_multiplier=np.where(private, 3 / target, 0.0),
+        epsilon=spent,
+        epsilon_rdp=1.05 * spent,
+        epsilon_average=(1 + 0.1 * (overlap - 1)) * spent,
+        epsilon_worst=(overlap + 0.1 * rows["seed"] * (clients > 1)) * spent,
     )
+    known = {"privacy_unit": "example", "neighbors": "add-or-remove one", "delta": 1e-5, "clip_norm": 1.0}
+    known |= {"step_size": 0.3, "momentum": 0.5, "batch_size": 64, "data_share": 1.0}
+    rows = rows.drop(columns=["value", "ended"])
+    return finish(rows, sweep, " ".join(CELL), task=names.str.lower(), **known)
 
 
 @made_once
