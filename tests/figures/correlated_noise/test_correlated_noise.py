@@ -3,39 +3,35 @@
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_points import crossed, finish, of_each, table
 from made_up_runs import judge
 
 from bench.errors import InputError
 from figures.correlated_noise import PAPER, claims, digits, sums
 
 NOISES = {"independent": 0, "banded_sqrt": 16, "banded": 16, "blt": 4, "bisr": 16, "lambda_cgd": 0, "tree": 16}
+KNOWN = {"trial": 0, "source": "generated"}
 
 
 def of_sums(wrong: str = "", factor: float = 1.0, epsilon: float = 9.0) -> pd.DataFrame:
     """Runs whose ratios are those of the law but for one's, in three repetitions that differ by a thousandth."""
-    rng, rows = np.random.default_rng(0), []
-    for noise, bands in NOISES.items():
-        for seed in range(3):
-            size = sums.law(noise, bands) * (factor if noise == wrong else 1) * (1 + 1e-3 * rng.standard_normal())
-            for rounds in range(sums.ROUNDS + 1):
-                rows.append((noise, bands, seed, rounds, size**2 * rounds, epsilon))
-    columns = ["noise", "num_bands", "seed", "rounds", "mean_square", "epsilon_worst_case"]
-    known = {"num_rounds": sums.ROUNDS, "trial": 0, "source": "generated", "task": "nothing", "scale": "laptop"}
-    return pd.DataFrame(rows, columns=columns).assign(commit="abc", point="p", sweep=sums.SWEEP, delta=1e-4, **known)
+    runs = crossed(table("noise num_bands", NOISES.items()), seed=range(3))
+    size = of_each(runs, sums.law, "noise num_bands") * np.where(runs["noise"] == wrong, factor, 1)
+    size *= 1 + 1e-3 * np.random.default_rng(0).standard_normal(len(runs))
+    rows = crossed(runs.assign(mean_square=size**2), rounds=range(sums.ROUNDS + 1), epsilon_worst_case=[epsilon])
+    rows["mean_square"] *= rows["rounds"]
+    return finish(rows, sums.SWEEP, num_rounds=sums.ROUNDS, task="nothing", delta=1e-4, **KNOWN)
 
 
 def of_digits(gains: dict[str, float]) -> pd.DataFrame:
-    rng, rows = np.random.default_rng(1), []
-    for name, gain in gains.items():
-        for level in (1.5, 3.0):
-            for seed in range(4):
-                for step, worse in ((1e-4, 0.1), (1e-3, 0.0), (1e-2, 0.2)):
-                    accuracy = 0.5 + gain - worse - level / 20 + 1e-3 * rng.standard_normal()
-                    rows.append((name, level, seed, step, accuracy, accuracy, 30 / level, 3 / level, level))
-    columns = ["algorithm", "level", "seed", "step_size", "test_accuracy", digits.HELD_OUT, "epsilon_worst_case"]
-    known = {"rounds": 200, "num_rounds": 200, "trial": 0, "source": "generated", "task": "digits", "scale": "laptop"}
-    frame = pd.DataFrame(rows, columns=[*columns, "epsilon", "noise_multiplier"])
-    return frame.assign(commit="abc", point="p", sweep=digits.SWEEP, **known)
+    steps = table("step_size worse", [(1e-4, 0.1), (1e-3, 0.0), (1e-2, 0.2)])
+    rows = crossed(table("algorithm gain", gains.items()), crossed(level=(1.5, 3.0), seed=range(4)), steps)
+    chance, level = 1e-3 * np.random.default_rng(1).standard_normal(len(rows)), rows["level"]
+    rows["test_accuracy"] = 0.5 + rows["gain"] - rows["worse"] - level / 20 + chance
+    rows[digits.HELD_OUT] = rows["test_accuracy"]
+    rows = rows.assign(epsilon_worst_case=30 / level, epsilon=3 / level, noise_multiplier=level)
+    rows = rows.drop(columns=["gain", "worse"])
+    return finish(rows, digits.SWEEP, rounds=200, num_rounds=200, task="digits", **KNOWN)
 
 
 GAINS = {digits.QUEUE: 0.0, digits.CYCLIC: 0.1, digits.BANDED: 0.2}

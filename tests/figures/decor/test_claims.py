@@ -1,12 +1,12 @@
 """The claims on shared noise hold, fail and are undecided where they should, and the figure has all its panels."""
 
-import itertools
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_runs import finished
+from made_up_points import crossed, finish, of_each, table
 from made_up_runs import outcomes as outcomes_of
 
 from figures.decor import PAPER
@@ -25,16 +25,13 @@ def loss(algorithm, task, epsilon, step, ratio, trial):
 
 
 def made(value=loss, trials=4) -> pd.DataFrame:
-    cells = list(itertools.product((ONE, OUTSIDERS), GRAPHS, (1.0, 10.0), (0.3, 1.0, 3.0), (1.0, 3.0, 10.0)))
-    cells += list(itertools.product((LOCAL,), GRAPHS, (1.0, 10.0), (0.3, 1.0, 3.0), (0.0,)))
-    cells += list(itertools.product((CENTRAL,), ("gossip_none",), (1.0, 10.0), (0.3, 1.0, 3.0), (np.nan,)))
-    columns = ["algorithm", "task", "target_epsilon", "step_size", "pair_noise_ratio"]
-    rows = []
-    for cell, trial in itertools.product(cells, range(trials)):
-        own, mean = value(*cell[:4], 0.0 if np.isnan(cell[4]) else cell[4], trial)
-        found = {"trial": trial, "excess_loss": own, "excess_loss_of_mean": mean, "epsilon": cell[2]}
-        rows.append(dict(zip(columns, cell, strict=True)) | found)
-    return finished(rows, "decor_noise", 200, delta=1e-5)
+    kinds = [*product((ONE, OUTSIDERS), GRAPHS, (1.0, 3.0, 10.0)), *product((LOCAL,), GRAPHS, (0.0,))]
+    kinds = table("algorithm task pair_noise_ratio", [*kinds, (CENTRAL, "gossip_none", np.nan)])
+    rows = crossed(kinds, target_epsilon=(1.0, 10.0), step_size=(0.3, 1.0, 3.0), seed=range(trials))
+    names = "algorithm task target_epsilon step_size pair_noise_ratio seed"
+    found = of_each(rows.fillna({"pair_noise_ratio": 0.0}), value, names)
+    rows = rows.assign(excess_loss=found.str[0], excess_loss_of_mean=found.str[1], epsilon=rows["target_epsilon"])
+    return finish(rows, "decor_noise", source="generated", rounds=200, num_rounds=200, delta=1e-5)
 
 
 outcomes = partial(outcomes_of, PAPER.claims)

@@ -1,11 +1,11 @@
 """The claims of Liu et al. 2022 hold and fail where they should, and the figure shows what it is given."""
 
-import itertools
 from functools import partial
 
 import pandas as pd
 import pytest
-from made_up_runs import finished, judge
+from made_up_points import crossed, finish, of_each, table
+from made_up_runs import judge
 from made_up_runs import outcomes as outcomes_of
 
 from figures.claims import rests_on
@@ -24,27 +24,17 @@ def error(algorithm, epsilon, pull, step, sampler, trial):
 
 
 def made(value=error, trials=5, source="School (user files)") -> pd.DataFrame:
-    rows = []
-    for epsilon, step, sampler, trial in itertools.product(
-        EPSILONS, (0.003, 0.01), ("shuffled", "poisson"), range(trials)
-    ):
-        for name, pulls in ((MR_MTL, (0.1, 1.0, 10.0)), (FEDAVG, (0.0,)), (LOCAL, (0.0,))):
-            for pull in pulls:
-                rows.append(
-                    {
-                        "algorithm": name,
-                        "target_epsilon": epsilon,
-                        "regularization": pull,
-                        "step_size": step,
-                        "sampler": sampler,
-                        "trial": trial,
-                        "test_squared_error": value(name, epsilon, pull, step, sampler, trial),
-                        "epsilon": epsilon,
-                        "epsilon_tight": 0.9 * epsilon,
-                        "epsilon_worst_case": 8 * epsilon,
-                    }
-                )
-    return finished(rows, "mrmtl_school", 201, source=source, task="school", delta=1e-3)
+    kinds = [(MR_MTL, 0.1), (MR_MTL, 1.0), (MR_MTL, 10.0), (FEDAVG, 0.0), (LOCAL, 0.0)]
+    rows = crossed(
+        table("algorithm regularization", kinds),
+        **{"target_epsilon": EPSILONS, "step_size": (0.003, 0.01), "sampler": ("shuffled", "poisson")},
+        seed=range(trials),
+    )
+    names = "algorithm target_epsilon regularization step_size sampler seed"
+    target = rows["target_epsilon"]
+    rows["test_squared_error"] = of_each(rows, value, names)
+    rows = rows.assign(epsilon=target, epsilon_tight=0.9 * target, epsilon_worst_case=8 * target)
+    return finish(rows, "mrmtl_school", source=source, task="school", rounds=201, num_rounds=201, delta=1e-3)
 
 
 outcomes = partial(outcomes_of, PAPER.claims)

@@ -1,11 +1,11 @@
 """The claims of Noble et al. 2022 hold, fail and are undecided where they should, and the figure has all its panels."""
 
-import itertools
+import math
 from functools import partial
 
 import pandas as pd
 import pytest
-from made_up_runs import finished
+from made_up_points import crossed, finish, of_each
 from made_up_runs import outcomes as outcomes_of
 
 from figures.scaffold import PAPER
@@ -21,15 +21,13 @@ def loss(algorithm, task, noise, steps, rate, trial):
 
 
 def made(value=loss, trials=3) -> pd.DataFrame:
-    cells = itertools.product(
-        (SCAFFOLD, FEDAVG), ("softmax_0_0", "softmax_5_5"), (0.0, 2.4), STEPS, (0.1, 0.3, 1.0), range(trials)
+    rows = crossed(
+        **{"algorithm": (SCAFFOLD, FEDAVG), "task": ("softmax_0_0", "softmax_5_5"), "noise_multiplier": (0.0, 2.4)},
+        **{"num_steps": STEPS, "round_step_size": (0.1, 0.3, 1.0), "seed": range(trials), "test_accuracy": [0.5]},
     )
-    rows = [
-        dict(zip(("algorithm", "task", "noise_multiplier", "num_steps", "round_step_size", "trial"), cell, strict=True))
-        | {"train_loss": value(*cell), "test_accuracy": 0.5, "epsilon": cell[3] if cell[2] else float("inf")}
-        for cell in cells
-    ]
-    return finished(rows, "scaffold_steps", 50, delta=1e-4)
+    rows["train_loss"] = of_each(rows, value, "algorithm task noise_multiplier num_steps round_step_size seed")
+    rows["epsilon"] = rows["num_steps"].where(rows["noise_multiplier"] > 0, math.inf)
+    return finish(rows, "scaffold_steps", source="generated", rounds=50, num_rounds=50, delta=1e-4)
 
 
 outcomes = partial(outcomes_of, PAPER.claims)

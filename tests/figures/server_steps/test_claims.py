@@ -1,11 +1,9 @@
 """The claims on server optimisers, proximal steps and adaptive clipping hold, fail and are undecided where they should,
 and the figures have all their panels."""
 
-import itertools
-
 import pandas as pd
 import pytest
-from made_up_runs import finished
+from made_up_points import crossed, finish, of_each, table
 from made_up_runs import outcomes as outcomes_of
 
 from figures.server_steps import PAPER, clipping, optimisers, proximal
@@ -13,45 +11,46 @@ from figures.server_steps import PAPER, clipping, optimisers, proximal
 LOSS = {"FedAvg": 0.5, "FedAvgM": 0.4, "FedAdam": 0.3, "FedYogi": 0.3}
 
 
+END = {"rounds": 100, "num_rounds": 100, "source": "generated", "delta": 1e-4}
+RARE = {"task": "rare_features", "epsilon_tight": 3.0}
+
+
 def chance(trial: int, *labels) -> float:
     return 0.1 * trial + 0.001 * ((3 * trial + sum(map(len, map(str, labels)))) % 4)
 
 
 def of_optimisers(**shifts: float) -> pd.DataFrame:
-    rows = []
-    for name, noise, step, tau, trial in itertools.product(LOSS, (0.0, 1.0), (0.1, 1.0, 10.0), (0.01, 0.1), range(4)):
-        adaptive = name in ("FedAdam", "FedYogi")
-        if not adaptive and tau > 0.01:
-            continue
-        loss = LOSS[name] + shifts.get(name, 0.0) + 0.2 * (step != 1.0) + 0.1 * (tau > 0.01) + chance(trial, name)
-        cell = {"algorithm": name, "noise_multiplier": noise, "server_step_size": step, "trial": trial}
-        rows.append(cell | {"tau": tau if adaptive else None, "train_loss": loss, "test_loss": loss})
-    return finished(rows, optimisers.SWEEP, task="rare_features", epsilon_tight=3.0, delta=1e-4)
+    kinds = [(name, tau) for name in ("FedAdam", "FedYogi") for tau in (0.01, 0.1)]
+    kinds = table("algorithm tau", [*kinds, ("FedAvg", None), ("FedAvgM", None)])
+    rows = crossed(kinds, noise_multiplier=(0.0, 1.0), server_step_size=(0.1, 1.0, 10.0), seed=range(4))
+    loss = rows["algorithm"].map(LOSS) + rows["algorithm"].map(shifts).fillna(0.0)
+    loss += 0.2 * (rows["server_step_size"] != 1.0) + 0.1 * (rows["tau"] > 0.01)
+    loss += of_each(rows, chance, "seed algorithm")
+    return finish(rows.assign(train_loss=loss, test_loss=loss), optimisers.SWEEP, **RARE, **END)
 
 
 def of_proximal(gain_fixed=0.1, gain_best=0.1) -> pd.DataFrame:
-    rows = []
-    cells = itertools.product(("softmax_0_0", "softmax_5_5"), (5, 50, 200), (0.03, 0.1, 0.3), (0.0, 0.1, 1.0), range(4))
-    for task, steps, step, mu, trial in cells:
-        gain = {0.03: gain_best, 0.1: gain_fixed, 0.3: 0.0}[step] * mu * (steps / 50)
-        loss = 5.0 + (step - 0.03) * 20 - gain + chance(trial, task, mu)
-        cell = {"task": task, "num_steps": steps, "step_size": step, "proximal": mu, "trial": trial}
-        rows.append(cell | {"train_loss": loss})
-    return finished(rows, proximal.SWEEP, algorithm="FedProx", delta=1e-4)
+    steps = {"num_steps": (5, 50, 200), "step_size": (0.03, 0.1, 0.3)}
+    rows = crossed(task=("softmax_0_0", "softmax_5_5"), proximal=(0.0, 0.1, 1.0), seed=range(4), **steps)
+    gain = rows["step_size"].map({0.03: gain_best, 0.1: gain_fixed, 0.3: 0.0})
+    loss = 5.0 + (rows["step_size"] - 0.03) * 20 - gain * rows["proximal"] * (rows["num_steps"] / 50)
+    rows["train_loss"] = loss + of_each(rows, chance, "seed task proximal")
+    return finish(rows, proximal.SWEEP, algorithm="FedProx", **END)
 
 
 def of_clipping(off=0.0, worse=0.0, fixed_off=0.2) -> pd.DataFrame:
-    rows = []
-    for factor, step, trial in itertools.product((0.1, 0.3, 1.0, 3.0, 10.0), (0.3, 1.0, 3.0), range(4)):
-        loss = 0.3 + fixed_off * (factor in (0.1, 10.0)) + 0.05 * (factor in (0.3, 3.0)) + 0.1 * (step != 1.0)
-        cell = {"algorithm": "Fixed", "quantile": 0.5, "factor": factor, "server_step_size": step / factor}
-        rows.append(cell | {"trial": trial, "train_loss": loss + chance(trial), "clipped": 0.3})
-    for factor, quantile, step, trial in itertools.product((0.1, 10.0), (0.2, 0.5, 0.8), (0.3, 1.0, 3.0), range(4)):
-        loss = 0.3 + worse + 0.1 * (step != 1.0) + chance(trial, factor)
-        cell = {"algorithm": "Adaptive", "quantile": quantile, "factor": factor, "server_step_size": step}
-        share = 1 - quantile + off + 0.001 * (trial % 3 - 1)
-        rows.append(cell | {"trial": trial, "train_loss": loss, "clipped": share})
-    return finished(rows, clipping.SWEEP, task="rare_features", epsilon_tight=3.0, delta=1e-4)
+    rest = {"step": (0.3, 1.0, 3.0), "seed": range(4)}
+    fixed = crossed(factor=(0.1, 0.3, 1.0, 3.0, 10.0), **rest).assign(algorithm="Fixed", quantile=0.5, clipped=0.3)
+    far, near = (fixed["factor"].isin(factors) for factors in ((0.1, 10.0), (0.3, 3.0)))
+    fixed["train_loss"] = fixed_off * far + 0.05 * near + of_each(fixed, chance, "seed")
+    fixed["server_step_size"] = fixed["step"] / fixed["factor"]
+    adaptive = crossed(factor=(0.1, 10.0), quantile=(0.2, 0.5, 0.8), **rest).assign(algorithm="Adaptive")
+    adaptive["train_loss"] = worse + of_each(adaptive, chance, "seed factor")
+    adaptive["clipped"] = 1 - adaptive["quantile"] + off + 0.001 * (adaptive["seed"] % 3 - 1)
+    adaptive["server_step_size"] = adaptive["step"]
+    rows = pd.concat([fixed, adaptive], ignore_index=True)
+    rows["train_loss"] += 0.3 + 0.1 * (rows["step"] != 1.0)
+    return finish(rows.drop(columns="step"), clipping.SWEEP, **RARE, **END)
 
 
 def outcomes(runs: pd.DataFrame) -> list[str]:
