@@ -35,11 +35,6 @@ def finish(rows: pd.DataFrame, sweep: str, settings: str = "sweep", **known) -> 
     return runs.assign(point=of_each(runs, lambda *values: "/".join(map(str, values)), settings))
 
 
-def points_of(settings: pd.DataFrame) -> list[str]:
-    """Return the id of every row's point: its settings."""
-    return ["/".join(map(str, row)) for row in settings.itertuples(index=False)]
-
-
 def with_categories(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the runs with text as categories in alphabetical order, as the commands read it from results."""
     return runs.astype(dict.fromkeys(runs.select_dtypes("str"), "category")) if AS_CATEGORIES else runs

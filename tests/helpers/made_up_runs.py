@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 import pandas as pd
-from made_up_points import made_once, points_of
+from made_up_points import crossed, finish, made_once, of_each, table
 
 from bench.store import of_scale, store
 from figures import claims
@@ -18,37 +18,27 @@ DIGIT_CURVES = (0.0, 0.1, 1.0, 10.0, 100.0, math.inf)
 STEPS = (0.1, 0.5)
 RATES = {0.0: 50, 0.3: 45, 1.0: 40, 3.0: 35, math.inf: 30}  # rounds in which the risk falls by a factor e
 FLOORS = {0.01: 5e-8, 0.1: 5e-6}
+SPENT = dict.fromkeys(("epsilon", "epsilon_sampler", "epsilon_tight", "epsilon_worst_case"), 3.0)  # a budget of 3
 
 
-def epsilon_of(sigma: float, rounds: float) -> float:
-    """Grows with the rounds, falls with the noise."""
-    return math.inf if sigma == 0 else 5 * math.sqrt(rounds / 1000) / sigma
+def epsilon_of(a: float, sigma: float, rounds: float) -> float:
+    """Grows with the rounds, falls with the noise; local learning reveals nothing."""
+    return 0.0 if a == 0 else math.inf if sigma == 0 else 5 * math.sqrt(rounds / 1000) / sigma
 
 
-def _table(sweep: str, task: str, source: str, rows: list[dict]) -> pd.DataFrame:
-    runs = pd.DataFrame(rows)
-    spent = [
-        0.0 if a == 0 else epsilon_of(sigma, t)
-        for a, sigma, t in zip(runs["personalization"], runs["noise_multiplier"], runs["rounds"], strict=True)
-    ]
-    settings = runs[
-        [c for c in ("personalization", "noise_multiplier", "step_size", "clip_norm", "delta_std") if c in runs]
-    ]
-    return runs.assign(
-        point=points_of(settings),
-        sweep=sweep,
-        algorithm="PPSGD",
-        task=task,
-        source=source,
-        scale="laptop",
-        commit="0123456789ab",
-        trial=runs["seed"],
-        num_rounds=runs["rounds"].max(),
-        epsilon=spent,
-        epsilon_sampler=4 * np.array(spent),
-        epsilon_tight=0.9 * np.array(spent),
-        epsilon_worst_case=9 * np.array(spent),
-    )
+def _crossed(curves: Iterable[float], sigmas: Iterable[float], repetitions: int, **axes) -> pd.DataFrame:
+    """Each curve at each level of noise, local learning without."""
+    levels = [(a, sigma) for a in curves for sigma in (sigmas if a > 0 else [0.0])]
+    rows = crossed(table("personalization noise_multiplier", levels), seed=range(repetitions), **axes)
+    return rows.assign(clip_norm=10.0)
+
+
+def _finish(rows: pd.DataFrame, sweep: str, settings: str, **known) -> pd.DataFrame:
+    spent = of_each(rows, epsilon_of, "personalization noise_multiplier rounds")
+    bounds = {"epsilon_sampler": 4 * spent, "epsilon_tight": 0.9 * spent, "epsilon_worst_case": 9 * spent}
+    settings = f"personalization noise_multiplier step_size clip_norm {settings}"
+    known |= {"algorithm": "PPSGD", "num_rounds": rows["rounds"].max()}
+    return finish(rows, sweep, settings, epsilon=spent, **bounds, **known)
 
 
 def risk(delta: float, a: float, sigma: float, rounds: int, seed: int) -> float:
@@ -68,31 +58,13 @@ def synthetic_runs(
     repetitions: int = 3,
 ) -> pd.DataFrame:
     """Runs of the synthetic sweep. The smaller step is the best until round 100, the larger from then on."""
-    rows = []
-    for delta in deltas:
-        for a in curves:
-            for sigma in sigmas if a > 0 else [0.0]:
-                for seed in range(repetitions):
-                    for t in rounds:
-                        best = value(delta, a, sigma, t, seed)
-                        for step in STEPS:
-                            own = best * (1 if (step == STEPS[0]) == (t < 100) else 3)
-                            rows.append(
-                                {
-                                    "delta_std": delta,
-                                    "personalization": a,
-                                    "noise_multiplier": sigma,
-                                    "clip_norm": 10.0,
-                                    "step_size": step,
-                                    "seed": seed,
-                                    "rounds": t,
-                                    "excess_risk": own,
-                                    "validation_loss": own + 1e-4,
-                                    "global_floor": FLOORS[delta],
-                                }
-                            )
-    runs = _table("ppsgd_synthetic", "synthetic", "generated", rows)
-    return runs.assign(task=runs["delta_std"].map("synthetic_{:g}".format))
+    rows = _crossed(curves, sigmas, repetitions, delta_std=deltas, rounds=rounds)
+    best = of_each(rows, value, "delta_std personalization noise_multiplier rounds seed")
+    rows = crossed(rows.assign(excess_risk=best), step_size=STEPS)
+    rows["excess_risk"] *= np.where((rows["step_size"] == STEPS[0]) == (rows["rounds"] < 100), 1, 3)
+    rows = rows.assign(validation_loss=rows["excess_risk"] + 1e-4, global_floor=rows["delta_std"].map(FLOORS))
+    task = rows["delta_std"].map("synthetic_{:g}".format)
+    return _finish(rows, "ppsgd_synthetic", "delta_std", task=task, source="generated")
 
 
 def accuracy(a: float, sigma: float, seed: int) -> float:
@@ -114,57 +86,24 @@ def digit_runs(
     task: str = "mnist_by_writer",
 ) -> pd.DataFrame:
     """Runs of the digit sweep. Test accuracy is best at the smaller step, held-out accuracy at the larger."""
-    rows = []
-    for a in curves:
-        for sigma in sigmas if a > 0 else [0.0]:
-            for seed in range(repetitions):
-                for t in rounds:
-                    final = value(a, sigma, seed)
-                    own = 0.1 + (final - 0.1) * t / max(rounds)
-                    for step in STEPS:
-                        rows.append(
-                            {
-                                "personalization": a,
-                                "noise_multiplier": sigma,
-                                "clip_norm": 10.0,
-                                "step_size": step,
-                                "seed": seed,
-                                "rounds": t,
-                                "test_accuracy": own - (0.01 if step == STEPS[1] else 0),
-                                "validation_accuracy_by_size": own - (0.01 if step == STEPS[0] else 0),
-                            }
-                        )
-    return _table("ppsgd_digits", task, "MNIST by writer, made up", rows)
+    rows = _crossed(curves, sigmas, repetitions, rounds=rounds, step_size=STEPS)
+    final = of_each(rows, value, "personalization noise_multiplier seed")
+    reached, smaller = 0.1 + (final - 0.1) * rows["rounds"] / max(rounds), rows["step_size"] == STEPS[0]
+    rows = rows.assign(test_accuracy=reached - 0.01 * ~smaller, validation_accuracy_by_size=reached - 0.01 * smaller)
+    return _finish(rows, "ppsgd_digits", "", task=task, source="MNIST by writer, made up")
 
 
 def with_learning_alone(runs: pd.DataFrame, final: float, steps: int = 200) -> pd.DataFrame:
     """Runs of digits, and of users who learn alone: this accuracy at the end, less than half before."""
     alone = runs[(runs["personalization"] == 0) & (runs["rounds"] == runs["num_rounds"])]
+    blank = dict.fromkeys(("personalization", "noise_multiplier", "clip_norm"), np.nan)
+    alone = alone.assign(algorithm="Learning alone", point="alone/" + alone["step_size"].astype(str), **blank)
     parts = []
     for rounds, value in ((steps, final), (steps // 2, 0.4 * final)):
         shifted = value + 0.001 * (alone["seed"] - 1) - 0.05 * (alone["step_size"] == STEPS[1])
-        parts.append(
-            alone.assign(
-                algorithm="Learning alone",
-                personalization=np.nan,
-                noise_multiplier=np.nan,
-                clip_norm=np.nan,
-                point="alone/" + alone["step_size"].astype(str),
-                rounds=rounds,
-                num_rounds=steps,
-                test_accuracy=shifted,
-                validation_accuracy_by_size=shifted,
-                epsilon=0.0,
-            )
-        )
+        reached = alone.assign(test_accuracy=shifted, validation_accuracy_by_size=shifted)
+        parts.append(reached.assign(rounds=rounds, num_rounds=steps, epsilon=0.0))
     return pd.concat([runs, *parts], ignore_index=True)
-
-
-def finished(rows: list[dict], sweep: str, rounds: int = 100, **facts) -> pd.DataFrame:
-    """Runs after their last round, a row each, with the facts that all runs have; the seed is that of the trial."""
-    known = {"source": "generated", "scale": "laptop", "commit": "0123", "point": "p", "sweep": sweep}
-    runs = pd.DataFrame(rows)
-    return runs.assign(seed=runs["trial"], rounds=rounds, num_rounds=rounds, **known | facts)
 
 
 def outcomes(claims: Iterable[Claim], runs: pd.DataFrame) -> list[str]:

@@ -6,8 +6,8 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_points import with_categories
-from made_up_runs import NOT_RUN, accuracy, claim_of, digit_runs, judge, with_learning_alone
+from made_up_points import crossed, finish, of_each, table, with_categories
+from made_up_runs import NOT_RUN, SPENT, accuracy, claim_of, digit_runs, judge, with_learning_alone
 from reading import words
 
 from bench.analysis.saving import save_picture
@@ -40,56 +40,26 @@ CRITICAL = math.sqrt(0.25 * 199 / (10 * 200)) * 200 / 5
 
 
 def theory_runs(risk=lambda a, n: 0.1 / (n * (1 + min(a, 9))), bound=1.0, threshold=100, clipped=0.0) -> pd.DataFrame:
-    rows = [
-        {
-            "target_epsilon": target,
-            "samples": n,
-            "num_rounds": n,
-            "rounds": t,
-            "personalization": a,
-            "seed": seed,
-            "excess_risk": risk(a, n) * (1 + 0.01 * seed),
-            "bound": bound,
-            "clipped": clipped,
-            "local_is_better": float(n >= threshold),
-            "clip_norm": 5.0,
-            # As the calibration gives it, for the whole run: (10) is met at n = 100 and above, and not at n = 10.
-            "noise_multiplier": 0.0 if target == INF else (n / 55) ** 0.5 * CRITICAL,
-        }
-        for target in (3.0, INF)
-        for n in (10, 100, 1000)
-        for a in (0.0, 1.0, INF)
-        for seed in range(3)
-        for t in (0, n)
-    ]
-    common = {"source": "generated", "task": "bounded", "scale": "laptop", "commit": "c", "trial": 0}
-    spent = dict.fromkeys(("epsilon", "epsilon_sampler", "epsilon_tight", "epsilon_worst_case"), 3.0)
-    return pd.DataFrame(rows).assign(**common, **spent)
+    samples = table("samples num_rounds rounds", [(n, n, t) for n in (10, 100, 1000) for t in (0, n)])
+    rows = crossed(samples, target_epsilon=(3.0, INF), personalization=(0.0, 1.0, INF), seed=range(3))
+    n = rows["samples"]
+    rows["excess_risk"] = of_each(rows, risk, "personalization samples") * (1 + 0.01 * rows["seed"])
+    rows["local_is_better"] = (n >= threshold).astype(float)
+    # As the calibration gives it, for the whole run: (10) is met at n = 100 and above, and not at n = 10.
+    rows["noise_multiplier"] = np.where(rows["target_epsilon"] == INF, 0.0, (n / 55) ** 0.5 * CRITICAL)
+    rows = rows.assign(bound=bound, clipped=clipped, clip_norm=5.0)
+    return finish(rows, "ppsgd_theory", source="generated", task="bounded", **SPENT, trial=0)
 
 
 def sampling_runs() -> pd.DataFrame:
-    rows = [
-        {
-            "algorithm": name,
-            "noise_multiplier": sigma,
-            "personalization": a,
-            "clip_norm": 1.0,
-            "step_size": step,
-            "seed": seed,
-            "rounds": 10,
-            "num_rounds": 10,
-            "excess_risk": (1 + sigma * (a > 0)) * step * (1 + 0.1 * seed),
-            "weighted_risk": (2 + sigma * (a > 0)) / step,
-            "epsilon": 0.0 if a == 0 else 5 / sigma if sigma else INF,
-            "epsilon_sampler": 0.0 if a == 0 else 20 / sigma if sigma else INF,
-        }
-        for name in sampling.LOOKS
-        for a in (0.0, 1.0)
-        for sigma in ((0.0, 1.0, 3.0) if a else (0.0,))
-        for step in (0.1, 1.0)
-        for seed in range(2)
-    ]
-    return pd.DataFrame(rows).assign(source="generated", task="bounded_unequal", scale="laptop", commit="c", trial=0)
+    levels = table("personalization noise_multiplier", [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (1.0, 3.0)])
+    rows = crossed(levels, algorithm=sampling.LOOKS, step_size=(0.1, 1.0), seed=range(2))
+    sigma, step, private = rows["noise_multiplier"], rows["step_size"], rows["personalization"] > 0
+    spent = (1 / sigma).where(private, 0.0)
+    rows["excess_risk"] = (1 + sigma * private) * step * (1 + 0.1 * rows["seed"])
+    rows = rows.assign(weighted_risk=(2 + sigma * private) / step, epsilon=5 * spent, epsilon_sampler=20 * spent)
+    rows = rows.assign(clip_norm=1.0, rounds=10, num_rounds=10)
+    return finish(rows, "ppsgd_sampling", source="generated", task="bounded_unequal", trial=0)
 
 
 RUNS = {

@@ -6,7 +6,8 @@ import jax
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_runs import NOT_RUN, judge
+from made_up_points import crossed, finish, of_each, table
+from made_up_runs import NOT_RUN, SPENT, judge
 
 from bench.algorithms.parts.participation import participation
 from bench.data.tasks.bounded import bounded, examples_of_users
@@ -95,30 +96,15 @@ def test_the_sizes_are_those_of_the_task():
 
 
 def runs(weighted: float = 0.1, averaged: float = 0.2, clipped: float = 0.0, bound: float = 1.0) -> pd.DataFrame:
-    rows = [
-        {
-            "algorithm": f"Algorithm {number}, T = {T}",
-            "target_epsilon": target,
-            "samples": T,
-            "num_rounds": T,
-            "rounds": t,
-            "personalization": a,
-            "seed": seed,
-            "weighted_risk": (weighted + a_number / 100) * (1 + 0.01 * seed),
-            "excess_risk": (averaged + a_number / 100) * (1 + 0.01 * seed),
-            "bound": bound,
-            "clipped": clipped,
-        }
-        for number in (2, 3)
-        for target in (3.0, INF)
-        for T in (10, 100)
-        for a_number, a in enumerate((0.0, 1.0, INF))
-        for seed in range(3)
-        for t in (0, T)
-    ]
-    known = {"source": "generated", "task": "bounded_unequal", "scale": "laptop", "commit": "c", "trial": 0}
-    spent = dict.fromkeys(("epsilon", "epsilon_sampler", "epsilon_tight", "epsilon_worst_case"), 3.0)
-    return pd.DataFrame(rows).assign(**known, **spent)
+    learned = table("personalization more", [(0.0, 0.0), (1.0, 0.01), (INF, 0.02)])
+    lengths = table("samples num_rounds rounds", [(10, 10, 0), (10, 10, 10), (100, 100, 0), (100, 100, 100)])
+    rows = crossed(learned, lengths, number=(2, 3), target_epsilon=(3.0, INF), seed=range(3))
+    rows["algorithm"] = of_each(rows, "Algorithm {}, T = {}".format, "number samples")
+    repetition = 1 + 0.01 * rows["seed"]
+    rows["weighted_risk"] = (weighted + rows["more"]) * repetition
+    rows["excess_risk"] = (averaged + rows["more"]) * repetition
+    rows = rows.assign(bound=bound, clipped=clipped).drop(columns=["number", "more"])
+    return finish(rows, "ppsgd_sampled_theory", source="generated", task="bounded_unequal", **SPENT, trial=0)
 
 
 def test_each_theorem_is_held_against_the_risk_that_it_bounds():
