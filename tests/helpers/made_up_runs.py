@@ -9,6 +9,7 @@ from made_up_points import crossed, finish, made_once, of_each, table
 
 from bench.store import of_scale, store
 from figures import claims
+from figures.shared.derived import derived
 from figures.shared.margins import LEVEL
 from figures.shared.verdicts import ERROR, NO, OPEN, YES, Claim, Verdict
 
@@ -156,19 +157,7 @@ def changed(runs: pd.DataFrame, where, **values) -> pd.DataFrame:
     return runs
 
 
-def once_for_each(change: Callable) -> Callable:
-    """The change of a table, made once for each: checks of many claims then share what they derive from the result."""
-    made = {}
-
-    def of(runs: pd.DataFrame):
-        if id(runs) not in made:
-            made[id(runs)] = runs, change(runs)  # with the table, lest another get its id
-        return made[id(runs)][1]
-
-    return of
-
-
-@once_for_each
+@derived
 def first_repetition(runs: pd.DataFrame) -> pd.DataFrame:
     """The runs of the first seed."""
     return runs[runs["seed"] == 0]

@@ -8,8 +8,9 @@ from functools import partial
 
 import pandas as pd
 import pytest
-from made_up_runs import NOT_RUN, first_repetition, judge, once_for_each, undecidable
+from made_up_runs import NOT_RUN, first_repetition, judge, undecidable
 
+from figures.shared.derived import derived
 from figures.shared.verdicts import YES, Claim
 
 RunsOf = Callable[[Claim], pd.DataFrame]  # runs of which a claim holds
@@ -46,7 +47,7 @@ def open_with_one(claims: Iterable[Claim], runs_of: RunsOf, first: Callable = fi
 def not_run(cases: Mapping[str, tuple[Collection[Claim], Callable, str]], runs_of: RunsOf) -> Callable:
     """Claims are not run where runs are missing: the claims, what takes the runs away, and the reason, or several
     separated by |."""
-    changes = {name: once_for_each(change) for name, (_, change, _) in cases.items()}
+    changes = {name: derived(change) for name, (_, change, _) in cases.items()}
 
     @pytest.mark.parametrize(("name", "claim"), [(name, claim) for name in cases for claim in cases[name][0]])
     def test(name, claim):

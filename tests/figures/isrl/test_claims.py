@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-from made_up_runs import once_for_each
 from made_up_silos import (
     LOCALIZED,
     MULTI_PASS,
@@ -17,6 +16,7 @@ from worlds import holds, judged, not_run, open_with_one
 
 from figures.isrl import errors
 from figures.isrl.claims import CLAIMS
+from figures.shared.derived import derived
 from figures.shared.verdicts import NO, OPEN
 
 
@@ -122,7 +122,7 @@ def noisy(loud, size=0.05):
 UNCLEAR = {f"localized varies, {claim.text}": (claim, noisy(LOCALIZED)) for claim in (LOWER, LOWER_EXACT, PHASES)}
 UNCLEAR["higher under one guess"] = LOWER, shifted(LOCALIZED, 0.05, at=0.75)
 test_a_claim_is_undecided_where_chance_explains_the_runs = judged(OPEN, UNCLEAR)
-test_one_trial_decides_nothing = open_with_one(CLAIMS, runs_of, once_for_each(lambda runs: runs[runs["trial"] == 0]))
+test_one_trial_decides_nothing = open_with_one(CLAIMS, runs_of, derived(lambda runs: runs[runs["trial"] == 0]))
 
 
 def test_settings_are_chosen_by_training_loss_in_each_trial():
