@@ -5,7 +5,9 @@ import inspect
 import math
 from functools import partial
 
+import numpy as np
 import pandas as pd
+from made_up_points import finish
 
 from bench.comparison.problem import Problem
 from bench.comparison.problems import problem_named
@@ -52,24 +54,11 @@ def renamed(method):
 
 def runs_of(scores, target=1.0, unit="user"):
     """Made-up runs: one row per method and split, with these scores; "local" releases nothing."""
-    return pd.concat(
-        pd.DataFrame(
-            {
-                "algorithm": name,
-                "target_epsilon": target if name != "local" else 0.0,
-                "trial": range(len(values)),
-                "score": values,
-                "privacy_unit_compared": unit,
-                "neighbors_compared": ADD_OR_REMOVE,
-                "delta": 1e-4,
-                "source": "made up",
-                "task": "none",
-                "scale": "compare",
-                "commit": "0",
-            }
-        )
-        for name, values in scores.items()
-    )
+    cells = [(name, trial, score) for name, values in scores.items() for trial, score in enumerate(values)]
+    rows = pd.DataFrame(cells, columns=["algorithm", "seed", "score"])
+    rows["target_epsilon"] = np.where(rows["algorithm"] == "local", 0.0, target)
+    known = {"privacy_unit_compared": unit, "neighbors_compared": ADD_OR_REMOVE, "delta": 1e-4}
+    return finish(rows, "none", task="none", scale="compare", **known)
 
 
 def table_of(comparison: Comparison, baselines: list[str]) -> pd.DataFrame:

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_points import finish
 from scipy import stats
 
 from figures.pfl.cells import KEYS, Cells, Spread, kind, of_runs
@@ -17,22 +18,12 @@ ALONE = (1.2, 20, 10, "CNN+TS")
 def cells(collapsing=(), **runs):
     """Of accuracies in percent by name of a cell, [seed]; None is a seed that was not run, NaN one that diverged."""
     names = {"low": LOW, "high": HIGH, "last": LAST, "alone": ALONE}
-    rows = [
-        dict(zip(KEYS, names[name], strict=True)) | {"trial": seed, "seed": seed, "test_accuracy": value / 100}
-        for name, values in runs.items()
-        for seed, value in enumerate(values)
-        if value is not None
-    ]
-    known = {
-        "dataset": "MNIST",
-        "task": "mnist",
-        "sweep": "pfl_splits",
-        "rounds": 1,
-        "num_rounds": 1,
-        "total_epochs": 20,
-    }
-    sampler = ["poisson" if math.isfinite(row["target_epsilon"]) else "in_order" for row in rows]
-    return of_runs(pd.DataFrame(rows).assign(**known, sampler=sampler), "MNIST", collapsing)
+    found = [(*names[name], *own) for name, values in runs.items() for own in enumerate(values) if own[1] is not None]
+    rows = pd.DataFrame(found, columns=[*KEYS, "seed", "test_accuracy"])
+    rows["test_accuracy"] /= 100
+    rows["sampler"] = np.where(np.isfinite(rows["target_epsilon"]), "poisson", "in_order")
+    known = {"dataset": "MNIST", "task": "mnist", "rounds": 1, "num_rounds": 1, "total_epochs": 20}
+    return of_runs(finish(rows, "pfl_splits", **known), "MNIST", collapsing)
 
 
 def test_cells_of_a_kind_share_model_privacy_clients_and_about_the_local_epochs():
