@@ -23,7 +23,7 @@ TOTAL_ROUNDS = [1, 2, 4, 8, 16, 32, 64, 128]
 STEPS = [float(f"{10 ** (k / 5):.3g}") for k in range(-10, 8)]
 SMALL_BATCH_RECORDS = 512  # the most: with 2,048, N n rounds would take hours
 SMALL_BATCH_ROUNDS = [SILOS * 4**k for k in range(1, 5)] + [SILOS * SMALL_BATCH_RECORDS]  # cut to N n
-SMALL_BATCH_STEPS = [float(f"{10 ** (k / 4):.3g}") for k in range(-16, 2)]
+SMALL_BATCH_STEPS = [float(f"{10 ** (k / 4):.3g}") for k in range(-14, 4)]
 FEWER_STEPS = [STEPS[0], *STEPS[2::3]]  # of the methods that are tuned over lambda as well
 LAMBDAS = [0.01, 0.1, 1.0, 10.0, 100.0]  # times the theorem's
 FALLING = 2**-1.5  # R_i of the theorems fall as 1 / sqrt(lambda_i), lambda_i grows by 2^3
@@ -56,7 +56,7 @@ def isrl_rounds(scale: str) -> Sweep:
         trials=TRIALS,
         notes="the paper proves bounds on rounds and measures none",
     )
-    few = {"phase_rounds": [8, SMALL_BATCH_ROUNDS[0]], "step_size": [*STEPS[8:12:3], SMALL_BATCH_STEPS[13]]}
+    few = {"phase_rounds": [8, SMALL_BATCH_ROUNDS[0]], "step_size": [*STEPS[8:12:3], SMALL_BATCH_STEPS[11]]}
     return {"paper": paper, "laptop": paper, "smoke": _smoke(paper, num_records=[128], **few)}[scale]
 
 
