@@ -136,7 +136,7 @@ def as_text(table: pd.DataFrame, comparisons: pd.DataFrame | None = None) -> str
         for name, text in facts.items():
             if text:
                 lines += _wrapped(f"- {name}: {text}", initial_indent="    ", subsequent_indent="      ")
-    scales = ", ".join(dict.fromkeys(scale for scale in table["scale"] if scale))
+    scales = ", ".join(dict.fromkeys(scale for several in table["scale"] if several for scale in several.split(", ")))
     lines += ["", *_wrapped(f"Scale {scales}. {counted(table)}.")]
     return "\n".join(lines)
 
