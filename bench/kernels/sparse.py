@@ -49,8 +49,8 @@ def product(rows: Rows, model: Float[Array, "{rows.num_features} output"]) -> Fl
     """Return X w for rows X [..., feature] and the model w."""
     flat = rows.flat()
 
-    def by_words(words, small):
-        return jnp.matmul(small, model.at[words].get(mode="fill", fill_value=0), precision="highest")
+    def by_words(words, place, small):
+        return jnp.matmul(small, _rows_or_zeros(model, words), precision="highest")
 
     def by_entries():
         return jnp.einsum("re,reo->ro", flat.value, model[flat.index], precision="highest")
@@ -64,10 +64,8 @@ def transposed_product(
     """Return X^T A for rows X [..., feature] and coefficients A of the same rows."""
     flat, coefficients = rows.flat(), coefficients.reshape(-1, coefficients.shape[-1])
 
-    def by_words(words, small):
-        sums = jnp.matmul(small.T, coefficients, precision="highest")
-        is_used = _words_used(flat)
-        return jnp.where(is_used[:, None], sums[jnp.cumsum(is_used) - 1], 0)
+    def by_words(words, place, small):
+        return _rows_or_zeros(jnp.matmul(small.T, coefficients, precision="highest"), place)
 
     def by_entries():
         empty = jnp.zeros((rows.num_features, coefficients.shape[-1]))
@@ -91,13 +89,16 @@ def _words_used(flat: Rows) -> Array:
     return jnp.zeros(flat.num_features, bool).at[flat.index].set(True)
 
 
-def _small_rows(flat: Rows, room: int) -> tuple[Array, Array]:
-    """Return the features that occur, ascending and padded with increasing numbers beyond the last feature, int32
-    [room], and the rows over them, [row, room].
+def _rows_or_zeros(matrix: Array, index: Array) -> Array:
+    """Return rows of a matrix, and zeros for an index beyond the last."""
+    return matrix.at[index].get(mode="fill", fill_value=0)
+
+
+def _small_rows(flat: Rows, room: int) -> tuple[Array, Array, Array]:
+    """Return the features that occur, ascending, int32 [room]; the place of every feature among them, int32 [feature];
+    and the rows over them, [row, room]. An empty place and a feature that does not occur have the index after the last.
     """
     is_used = _words_used(flat)
-    fillers = flat.num_features + jnp.arange(room)
     words = jnp.flatnonzero(is_used, size=room, fill_value=flat.num_features)
-    words = jnp.where(words < flat.num_features, words, fillers)
-    place = jnp.cumsum(is_used) - 1
-    return words, densify(Rows(place[flat.index], flat.value, room))
+    place = jnp.where(is_used, jnp.cumsum(is_used) - 1, room)
+    return words, place, densify(Rows(place[flat.index], flat.value, room))

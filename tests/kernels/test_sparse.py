@@ -61,7 +61,7 @@ def test_the_longer_way_is_taken_only_where_words_are_too_many(monkeypatch):
     monkeypatch.setattr(sparse, "DISTINCT", 3)
     monkeypatch.setattr(sparse, "FEW", 0)
     taken = jax.jit(
-        lambda x: sparse._by_words_or_entries(x, lambda words, small: jnp.sum(words >= 9), lambda: jnp.array(-1))
+        lambda x: sparse._by_words_or_entries(x, lambda words, place, small: jnp.sum(words >= 9), lambda: jnp.array(-1))
     )
     for used, expected in (([0, 1, 2, 2, 1], 0), ([4, 4, 4, 4, 4], 2), ([0, 1, 2, 3, 3], -1)):
         x = sparse.Rows(jnp.asarray([used], jnp.int32), jnp.ones((1, 5)), 9)
