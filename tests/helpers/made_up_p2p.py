@@ -139,7 +139,10 @@ def perturbed_runs() -> pd.DataFrame:
         kinds += [("together", kind, *how) for how in ((0.0025, 0.03, 1.0), (0.01, 0.05, 1.5), (0.04, 0.0, 1.5))]
     rows = crossed(
         table("algorithm instances mu gain spread", kinds),
-        **{"num_features": (2, 10, 100), "target_epsilon": TARGETS, "seed": range(REPETITIONS), "rounds": (0, 20)},
+        num_features=(2, 10, 100),
+        target_epsilon=TARGETS,
+        seed=range(REPETITIONS),
+        rounds=(0, 20),
     )
     rows["series"] = rows["target_epsilon"].map("epsilon {:g}".format)
     alone = of_lines("p2p_fig4", rows) + 0.1 * (rows["num_features"] == 2)  # at p = 2 not as published
@@ -159,8 +162,12 @@ def input_runs(features=(2, 10, 100)) -> pd.DataFrame:
     kinds = [pd.DataFrame({"algorithm": ["CD"], "series": "non-private"}), private.assign(algorithm="private CD")]
     rows = crossed(
         pd.concat(kinds),
-        **{"num_features": features, "short": (True, False), "instances": ("test", "validation")},
-        **{"mu": (0.01, 0.04), "seed": range(REPETITIONS), "rounds": (0, 16)},
+        num_features=features,
+        short=(True, False),
+        instances=("test", "validation"),
+        mu=(0.01, 0.04),
+        seed=range(REPETITIONS),
+        rounds=(0, 16),
     )
     features, short = rows["num_features"], rows["short"]
     worse = 0.1 * (rows["mu"] == 0.01) + 0.01 * (rows["num_updates"] == 4.0)

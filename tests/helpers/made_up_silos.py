@@ -40,7 +40,10 @@ def odd_even_runs(value: Callable = error, trials: int = 3) -> pd.DataFrame:
     rows = crossed(
         table("algorithm search phase_rounds num_phases", kinds),
         table("target_epsilon calibration", budgets),
-        **{"num_sampled": (25, 18), "step_size": (1.0, 2.0), "trial": range(trials), "seed": range(2)},
+        num_sampled=(25, 18),
+        step_size=(1.0, 2.0),
+        trial=range(trials),
+        seed=range(2),
     )
     own, other = of_each(rows, value, "algorithm num_sampled target_epsilon trial phase_rounds"), rows["step_size"] == 2
     phases, published = rows["num_phases"], rows["calibration"] == "published"
@@ -64,8 +67,14 @@ def nonsmooth_runs(value: Callable = alike, trials: int = 3) -> pd.DataFrame:
     """Runs of isrl_nonsmooth."""
     methods = ("Subgradients", "Convolution", "Moreau envelopes")
     rows = crossed(
-        **{"algorithm": methods, "target_epsilon": (*EPSILONS, math.inf), "step_size": (1.0, 2.0)},
-        **{"trial": range(trials), "seed": [0], "phase_rounds": [5], "num_phases": [2], "num_rounds": [10]},
+        algorithm=methods,
+        target_epsilon=(*EPSILONS, math.inf),
+        step_size=(1.0, 2.0),
+        trial=range(trials),
+        seed=[0],
+        phase_rounds=[5],
+        num_phases=[2],
+        num_rounds=[10],
     )
     own = of_each(rows, value, "algorithm target_epsilon trial")
     rows = rows.assign(regularization=1e-3, smoothing_radius=0.3, moreau_smoothness=1.0, test_error=own)
@@ -109,8 +118,13 @@ def heterogeneous_runs(value: Callable, trials: int = 3) -> pd.DataFrame:
 
 def _quadratic(value: Callable, trials: int, methods: tuple[str, ...], varied: str, values: tuple) -> pd.DataFrame:
     rows = crossed(
-        **{"algorithm": methods, "target_epsilon": (4.0, math.inf), "num_rounds": (1, 4, 16, 64)},
-        **{"step_size": (1.0, 2.0), "trial": range(trials), "seed": [0], varied: values},
+        algorithm=methods,
+        target_epsilon=(4.0, math.inf),
+        num_rounds=(1, 4, 16, 64),
+        step_size=(1.0, 2.0),
+        trial=range(trials),
+        seed=[0],
+        **{varied: values},
     )
     once, localized = (rows["algorithm"].str.contains(words) for words in ("One-pass", "Localized"))
     small = rows["algorithm"] == SMALL
@@ -123,5 +137,9 @@ def _quadratic(value: Callable, trials: int, methods: tuple[str, ...], varied: s
         batch_size=np.where(small, 2, 1),
         num_phases=np.where(localized, 3.0, math.nan),
         excess_risk=own * np.where(rows["step_size"] == 1, 1, 3),
-        **{"share": halves, "rounds_ratio": halves, "num_sampled": 25, "regularization": 1e-3, "theorem_lambda": 1.0},
+        share=halves,
+        rounds_ratio=halves,
+        num_sampled=25,
+        regularization=1e-3,
+        theorem_lambda=1.0,
     )

@@ -27,7 +27,9 @@ def made(value=error, trials=5, source="School (user files)") -> pd.DataFrame:
     kinds = [(MR_MTL, 0.1), (MR_MTL, 1.0), (MR_MTL, 10.0), (FEDAVG, 0.0), (LOCAL, 0.0)]
     rows = crossed(
         table("algorithm regularization", kinds),
-        **{"target_epsilon": EPSILONS, "step_size": (0.003, 0.01), "sampler": ("shuffled", "poisson")},
+        target_epsilon=EPSILONS,
+        step_size=(0.003, 0.01),
+        sampler=("shuffled", "poisson"),
         seed=range(trials),
     )
     names = "algorithm target_epsilon regularization step_size sampler seed"

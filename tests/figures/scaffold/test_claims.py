@@ -22,8 +22,13 @@ def loss(algorithm, task, noise, steps, rate, trial):
 
 def made(value=loss, trials=3) -> pd.DataFrame:
     rows = crossed(
-        **{"algorithm": (SCAFFOLD, FEDAVG), "task": ("softmax_0_0", "softmax_5_5"), "noise_multiplier": (0.0, 2.4)},
-        **{"num_steps": STEPS, "round_step_size": (0.1, 0.3, 1.0), "seed": range(trials), "test_accuracy": [0.5]},
+        algorithm=(SCAFFOLD, FEDAVG),
+        task=("softmax_0_0", "softmax_5_5"),
+        noise_multiplier=(0.0, 2.4),
+        num_steps=STEPS,
+        round_step_size=(0.1, 0.3, 1.0),
+        seed=range(trials),
+        test_accuracy=[0.5],
     )
     rows["train_loss"] = of_each(rows, value, "algorithm task noise_multiplier num_steps round_step_size seed")
     rows["epsilon"] = rows["num_steps"].where(rows["noise_multiplier"] > 0, math.inf)
