@@ -55,7 +55,7 @@ if sys.argv[2] == "other":
     matplotlib.rcParams.update({"font.size": 20, "axes.facecolor": "red", "savefig.dpi": 30, "figure.figsize": (1, 1)})
 figure = FIGURES["isrl_table1"]
 table = figure.table(None)
-save_picture(figure.picture(table), table, Path(sys.argv[1]), sys.argv[2], pdf=True)
+save_picture(figure.picture(table), table, Path(sys.argv[1], sys.argv[2]), "picture", pdf=True)
 """
 
 
@@ -73,6 +73,8 @@ def test_nothing_of_the_callers_is_changed():
 @pytest.mark.slow
 def test_nothing_of_the_callers_changes_a_picture(tmp_path):
     for place in ("own", "other"):
+        (tmp_path / place).mkdir()
         process(CALLERS, str(tmp_path), place)
     for kind in ("png", "pdf", "csv"):
-        assert (tmp_path / f"own.{kind}").read_bytes() == (tmp_path / f"other.{kind}").read_bytes()
+        own, other = (tmp_path / place / f"picture.{kind}" for place in ("own", "other"))
+        assert own.read_bytes() == other.read_bytes()
